@@ -2,8 +2,8 @@ import { queryString } from '../http/path.ts';
 import type { CallOptions, Transport } from '../http/transport.ts';
 import type { ChangeList, GroupEntry, RecordedChange, User } from '../protocol.ts';
 import type { Rollcall } from '../rollcall.ts';
-import { errorIn, RollcallError } from '../rollcall-error.ts';
-import type { StreamEvent } from '../streams/event-stream.ts';
+import { errorIn } from '../rollcall-error.ts';
+import type { ReceivedEvent } from '../streams/received-event.ts';
 import { type StreamOptions, Watch } from '../streams/watch.ts';
 
 /** Which changes to read. */
@@ -79,7 +79,7 @@ export class Changes {
     ...filter
   }: ChangesFilter & StreamOptions = {}): ChangesWatch {
     const options = { signal, deadAfterMs, onOpen, onRetry };
-    return new Watch(this.#transport, () => PATH + queryOf(filter), options, undefined, parseChange);
+    return new Watch(this.#transport, () => PATH + queryOf(filter), options, undefined, changeOf);
   }
 
   /** The users with these IDs, of any number, without those that do not exist. */
@@ -112,11 +112,7 @@ export class Changes {
 const queryOf = ({ types, requestID, after, limit, group, user, actor }: ChangesPage) =>
   queryString({ after, limit, group, user, actor, type: types?.join(','), request_id: requestID });
 
-function parseChange({ type, data }: StreamEvent): RecordedChange {
-  if (type === 'error') throw errorIn(data, 'error', 'the server ended the stream');
-  try {
-    return JSON.parse(data);
-  } catch (cause) {
-    throw new RollcallError('network', 'the change is not JSON', { cause });
-  }
+function changeOf({ type, data }: ReceivedEvent): RecordedChange {
+  if (type === 'error') throw errorIn(JSON.stringify(data), 'error', 'the server ended the stream');
+  return data as RecordedChange;
 }

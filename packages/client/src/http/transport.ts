@@ -138,6 +138,7 @@ export class Transport {
    * @throws RollcallError, or what `fetch` throws: pass it to {@link Deadline.explain}
    */
   async open(outgoing: Outgoing, deadline: Deadline, isRenewed = false): Promise<Response> {
+    deadline.signal.throwIfAborted();
     const token = outgoing.anonymous === true ? undefined : await deadline.race(this.#tokens.get());
     const init = { ...requestInit(outgoing, token), signal: deadline.signal };
     const response = await this.#fetch(this.#urlOf(outgoing), init);

@@ -32,6 +32,7 @@ export class Announcements {
       this.#scopes.get(scope) ?? new AnnouncedLocations(new PresenceUpdates(this.#transport, groupID, path));
     this.#scopes.set(scope, shared);
     const announcement = new Announcement(shared, options);
+    if (this.#transport.closing.aborted) void announcement.leave();
     this.#open.add(announcement);
     void announcement.ended.then(() => {
       this.#open.delete(announcement);

@@ -4,9 +4,9 @@ import { listen } from '../listen.ts';
 import { isPageHidden, onPage } from '../page-life.ts';
 import { RollcallError } from '../rollcall-error.ts';
 import { EventQueue } from '../streams/event-queue.ts';
-import type { ReceivedEvent } from '../streams/parse-event.ts';
+import type { ReceivedEvent } from '../streams/received-event.ts';
 import type { LinkedTransport } from './linked-transport.ts';
-import { type Frame, Socket, SocketLost } from './socket.ts';
+import { CLOSED, type Frame, Socket, SocketLost } from './socket.ts';
 
 /** An unused open socket is closed after this time, in milliseconds. */
 const IDLE_MS = 1_000;
@@ -46,7 +46,8 @@ export class SocketLink {
   /** The socket of {@link ready}: logged in. */
   #open: Socket | null = null;
   #opening: Opening | null = null;
-  #isConnecting = false;
+  /** Identifies the attempt to connect; null when there is none. */
+  #attempt: object | null = null;
   #isSuspended = false;
   #hasBeenOpen = false;
   #isTokenRenewed = false;
@@ -55,12 +56,13 @@ export class SocketLink {
   #nextUpdateAt = 0;
   #renewedAt = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #renewal: ReturnType<typeof setTimeout> | undefined;
   #idle: ReturnType<typeof setTimeout> | undefined;
   #check: ReturnType<typeof setInterval> | undefined;
 
   constructor(transport: LinkedTransport) {
     this.#transport = transport;
-    listen(transport.closing, 'abort', () => this.#disconnect('the client was closed'));
+    listen(transport.closing, 'abort', () => this.#disconnect());
   }
 
   /** Whether updates go through the socket, as far as is known now. */
@@ -77,7 +79,7 @@ export class SocketLink {
 
   release(user: object): void {
     if (!this.#users.delete(user) || this.#users.size > 0) return;
-    this.#idle = setTimeout(() => this.#disconnect('nothing uses the socket'), IDLE_MS);
+    this.#idle = setTimeout(() => this.#disconnect(), IDLE_MS);
   }
 
   /** Calls the listener whenever a socket has logged in. Returns the function that unsubscribes. */
@@ -123,38 +125,42 @@ export class SocketLink {
   }
 
   #current(): Socket {
-    if (this.#open === null) throw new SocketLost('network', 'the socket is not open');
+    if (this.#open === null) throw new SocketLost('network', CLOSED);
     return this.#open;
   }
 
   async #connect(): Promise<void> {
-    if (this.#isConnecting || this.#isSuspended || this.#transport.closing.aborted) return;
-    this.#isConnecting = true;
-    const { status } = this.#transport;
+    if (this.#attempt !== null || this.#isSuspended || this.#transport.closing.aborted) return;
+    const attempt = {};
+    this.#attempt = attempt;
+    // Whatever is awaited here, the socket may have been closed meanwhile.
+    const isOver = () => this.#attempt !== attempt;
+    const { status, base, connectionID } = this.#transport;
     if (!this.#hasBeenOpen && this.#failures === 0) status.report(this, 'connecting');
     let socket: Socket | null = null;
     try {
       const token = await this.#transport.token();
-      socket = new Socket(`${this.#transport.base.replace(/^http/, 'ws')}/v1/client/socket`, () =>
-        this.#renew(),
-      );
+      if (isOver()) return;
+      socket = new Socket(`${base.replace(/^http/, 'ws')}/v1/client/socket`, () => this.#renew());
       this.#socket = socket;
       await socket.opened();
-      await socket.request({ op: 'auth', token, connectionID: this.#transport.connectionID });
-      this.#opened(socket);
+      await socket.request({ op: 'auth', token, connectionID });
+      if (!isOver()) this.#opened(socket);
     } catch (error) {
       const reason = error as RollcallError;
       const code = reason instanceof SocketLost && socket !== null ? (await socket.ended).code : 0;
-      socket?.close(reason.message);
+      socket?.close();
+      const isWithout = !isOver() && socket?.isOpened === false && (await this.#isWithoutSocket());
+      if (isOver()) return;
+      this.#attempt = null;
       this.#socket = null;
-      const isWithout = socket?.isOpened === false && (await this.#isWithoutSocket());
-      this.#isConnecting = false;
-      if (!isWithout) this.#failed(reason, isRejected(reason) ? TOO_FAST : code);
+      if (isWithout) this.#useHttp();
+      else this.#failed(reason, isRejected(reason) ? TOO_FAST : code);
     }
   }
 
   #opened(socket: Socket): void {
-    this.#isConnecting = false;
+    this.#attempt = null;
     this.#open = socket;
     this.#hasBeenOpen = true;
     this.#failures = 0;
@@ -213,26 +219,27 @@ export class SocketLink {
 
   /** Whether the server answers over HTTP, although it opened no socket. */
   async #isWithoutSocket(): Promise<boolean> {
-    const { closing } = this.#transport;
-    if (closing.aborted || (this.#hasBeenOpen && this.#failures < 2)) return false;
-    try {
-      await this.#transport.json('GET', '/v1/client/viewer', { retries: 0 });
-    } catch {
-      return false;
-    }
+    if (this.#hasBeenOpen && this.#failures < 2) return false;
+    return this.#transport.json('GET', '/v1/client/viewer', { retries: 0 }).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  #useHttp(): void {
     this.#httpUntil = Date.now() + HTTP_MS;
     this.#failures = 0;
     this.#transport.status.report(this, null);
     this.#opening?.resolve(false);
     this.#opening = null;
-    return true;
   }
 
   /** The token ends soon. A token that has as little time left is not requested again at once. */
   #renew(): void {
     const socket = this.#open ?? this.#socket;
     const delayMs = Math.max(0, this.#renewedAt + RENEW_AGAIN_MS - Date.now());
-    setTimeout(async () => {
+    clearTimeout(this.#renewal);
+    this.#renewal = setTimeout(async () => {
       if (this.#open !== socket) return;
       this.#renewedAt = Date.now();
       try {
@@ -270,7 +277,7 @@ export class SocketLink {
         // A page that unloads loses its socket by itself, and one that is loaded anew takes over what it held.
         if ((event as { persisted?: boolean } | undefined)?.persisted !== true) return;
         this.#isSuspended = true;
-        this.#close('the page is stored');
+        this.#close();
       }),
       onPage('pageshow', () => {
         if (!this.#isSuspended) return;
@@ -280,21 +287,23 @@ export class SocketLink {
     ];
   }
 
-  #close(reason: string): void {
+  #close(): void {
     clearTimeout(this.#timer);
     clearInterval(this.#check);
+    clearTimeout(this.#renewal);
     this.#timer = undefined;
+    this.#attempt = null;
     this.#open = null;
-    this.#socket?.close(reason);
+    this.#socket?.close();
     this.#socket = null;
   }
 
-  #disconnect(reason: string): void {
+  #disconnect(): void {
     clearTimeout(this.#idle);
     for (const release of this.#releasePage) release();
     this.#releasePage = [];
-    this.#close(reason);
-    this.#opening?.reject(new RollcallError('aborted', reason));
+    this.#close();
+    this.#opening?.reject(new RollcallError('aborted', CLOSED));
     this.#opening = null;
     this.#failures = 0;
     this.#hasBeenOpen = false;

@@ -1,6 +1,6 @@
 import { listen } from '../listen.ts';
 import { errorIn, RollcallError } from '../rollcall-error.ts';
-import type { ReceivedEvent } from '../streams/parse-event.ts';
+import type { ReceivedEvent } from '../streams/received-event.ts';
 
 /** A frame without its `ref`. */
 export type Frame = Readonly<Record<string, unknown>> & { readonly op: string };
@@ -24,6 +24,9 @@ interface Answer {
 
 const PROTOCOL = 'rollcall.v1';
 const ANSWER_TIMEOUT_MS = 10_000;
+const LATE = 'the server did not answer in time';
+/** The reason where the client itself closed the socket. */
+export const CLOSED = 'the socket is closed';
 
 /** Whether the platform has WebSockets: Node 20 has none. */
 export const hasWebSocket = (): boolean => (globalThis as { WebSocket?: unknown }).WebSocket !== undefined;
@@ -61,7 +64,7 @@ export class Socket {
   /** Resolves when frames can be sent. @throws SocketLost */
   opened(): Promise<void> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.close('the socket did not open in time'), ANSWER_TIMEOUT_MS);
+      const timer = setTimeout(() => this.close(LATE), ANSWER_TIMEOUT_MS);
       listen(this.#ws, 'open', () => {
         this.isOpened = true;
         clearTimeout(timer);
@@ -82,9 +85,9 @@ export class Socket {
     let timer: ReturnType<typeof setTimeout> | undefined;
     try {
       await new Promise<void>((resolve, reject) => {
-        if (this.#isOver) return reject(new SocketLost('network', 'the socket is closed'));
+        if (this.#isOver) return reject(new SocketLost('network', CLOSED));
         this.#pending.set(ref, { resolve, reject });
-        timer = setTimeout(() => this.close('the server did not answer in time'), ANSWER_TIMEOUT_MS);
+        timer = setTimeout(() => this.close(LATE), ANSWER_TIMEOUT_MS);
         this.#ws.send(JSON.stringify({ ...frame, ref }));
       });
       return ref;
@@ -104,7 +107,7 @@ export class Socket {
   }
 
   /** Closes it with code 1000, after which the server releases at once what it held. */
-  close(reason: string): void {
+  close(reason: string = CLOSED): void {
     if (this.#isOver) return;
     this.#ws.close(1_000);
     this.#finish(reason, 1006);

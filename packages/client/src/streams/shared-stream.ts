@@ -27,7 +27,7 @@ interface Channel {
 }
 
 /** Of the messages between tabs. Tabs with different versions of the client share nothing. */
-const FORMAT = 2;
+const FORMAT = 3;
 
 /** The claims of a token that do not identify its user. */
 const TIMES: readonly string[] = ['iat', 'exp', 'nbf', 'jti'];

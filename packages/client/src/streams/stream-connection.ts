@@ -2,6 +2,7 @@ import { Deadline, type MaybeSignal } from '../http/deadline.ts';
 import type { Query } from '../http/path.ts';
 import { RollcallError } from '../rollcall-error.ts';
 import { EventStreamParser, type StreamEvent } from './event-stream.ts';
+import type { ReceivedEvent } from './received-event.ts';
 import { onSilence } from './silence.ts';
 
 /** What a stream needs of the client's transport. */
@@ -39,7 +40,7 @@ export interface StreamRequest {
 
 /** What one chunk of the response completes. */
 export interface StreamChunk {
-  readonly messages: readonly StreamEvent[];
+  readonly messages: readonly ReceivedEvent[];
   /** The last ID of the stream; a heartbeat can have one without an event. */
   readonly lastId: string;
   /** How long the server wants clients to wait before they reconnect, in milliseconds. */
@@ -62,7 +63,7 @@ export async function* streamChunks(
     request.onOpen();
     const parser = new EventStreamParser(request.lastId);
     for await (const bytes of chunksOf(response, deadline, request.deadAfterMs)) {
-      const messages = parser.push(bytes);
+      const messages = parser.push(bytes).map(parsed);
       yield { messages, lastId: parser.lastId, retryMs: parser.retryMs };
     }
     throw new RollcallError('network', 'the server closed the connection');
@@ -111,5 +112,14 @@ async function* chunksOf(
     readSince = null;
     if (done) return;
     yield value;
+  }
+}
+
+/** An event that is not JSON ends the stream, as an error of the server does, and is requested again. */
+function parsed({ type, data, id }: StreamEvent): ReceivedEvent {
+  try {
+    return { type, data: JSON.parse(data), id };
+  } catch {
+    return { type: 'error', data: { error: 'network', message: 'the event is not JSON' }, id };
   }
 }

@@ -6,8 +6,7 @@ import { onPage } from '../page-life.ts';
 import { RollcallError } from '../rollcall-error.ts';
 import { type Frame, SocketLost } from '../socket/socket.ts';
 import type { SocketLink } from '../socket/socket-link.ts';
-import type { StreamEvent } from './event-stream.ts';
-import { eventOf, parseEvent, type ReceivedEvent } from './parse-event.ts';
+import { eventOf, type ReceivedEvent } from './received-event.ts';
 import type { StreamChunk } from './stream-connection.ts';
 
 /** How to read a stream. */
@@ -39,7 +38,7 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
   readonly #transport: Transport;
   readonly #path: () => string;
   readonly #options: StreamOptions & Filter;
-  readonly #parse: (event: StreamEvent) => object | null;
+  readonly #eventOf: (received: ReceivedEvent) => object | null;
   readonly #frame: Frame | undefined;
   readonly #stop = new AbortController();
   readonly #stops: readonly (AbortSignal | undefined)[];
@@ -52,7 +51,7 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
 
   /**
    * @param frame watches through the client's socket, where it has one
-   * @param parse null for an event that is passed over; throws the error with which the server ends the stream
+   * @param toEvent null for an event that is passed over; throws the error with which the server ends the stream
    * @internal
    */
   constructor(
@@ -60,12 +59,12 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
     path: () => string,
     options: StreamOptions & Filter,
     frame?: Frame,
-    parse: (event: StreamEvent) => object | null = parseEvent,
+    toEvent: (received: ReceivedEvent) => object | null = eventOf,
   ) {
     this.#transport = transport;
     this.#path = path;
     this.#options = options;
-    this.#parse = parse;
+    this.#eventOf = toEvent;
     this.#frame = frame;
     this.#stops = [this.#stop.signal, options.signal, transport.closing];
   }
@@ -139,7 +138,7 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
     try {
       const onOpen = () => this.#options.onOpen?.();
       for await (const received of this.#linkOf().watch(frame, deadline, onOpen)) {
-        const event = this.#take(received, eventOf(received));
+        const event = this.#take(received);
         if (event !== null) yield event;
       }
     } finally {
@@ -151,9 +150,10 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
     return this.#transport.link as SocketLink;
   }
 
-  /** The event is the last one from now on. */
-  #take({ id }: Pick<ReceivedEvent, 'id'>, event: object | null): Event | null {
-    if (id !== '') this.#lastId = id;
+  /** The event as the consumer gets it. It is the last one from now on. */
+  #take(received: ReceivedEvent): Event | null {
+    const event = this.#eventOf(received);
+    if (received.id !== '') this.#lastId = received.id;
     this.#failures = 0;
     this.#isRenewed = false;
     return event as Event | null;
@@ -165,7 +165,7 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
     for await (const { messages, lastId, retryMs } of await this.#chunks()) {
       this.#retryMs = retryMs ?? this.#retryMs;
       for (const message of messages) {
-        const event = this.#take(message, this.#parse(message));
+        const event = this.#take(message);
         if (event !== null) yield event;
       }
       if (lastId !== '') this.#lastId = lastId;

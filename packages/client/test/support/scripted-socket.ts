@@ -1,6 +1,7 @@
 /** A server whose socket a test scripts: for answers, closes and delays that a real server gives rarely. */
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { type ClientOptions, RollcallClient } from '../../src/index.ts';
 
@@ -30,17 +31,33 @@ export interface ScriptedSocket {
   of(op: string): readonly ReceivedFrame[];
 }
 
+/** How the server differs, and the client. */
+interface ScriptedSocketOptions extends Partial<ClientOptions> {
+  /** Answers a request over HTTP. Default: 404. */
+  readonly onRequest?: RequestListener;
+  /** Opens a socket, or not, or later. */
+  readonly onUpgrade?: (open: () => void, socket: Duplex) => void;
+}
+
+const notFound: RequestListener = (_, response) => response.writeHead(404).end();
+
 const SNAPSHOT = { event: 'snapshot', id: 'e-0', data: { users: [] } };
 
 /** Runs `use` with a client of a scripted server, and closes both. */
 export async function withScriptedSocket(
   script: SocketScript,
   use: (scripted: ScriptedSocket) => Promise<void>,
-  options: Partial<ClientOptions> = {},
+  { onRequest = notFound, onUpgrade = (open) => open(), ...options }: ScriptedSocketOptions = {},
 ): Promise<void> {
   const frames: ReceivedFrame[] = [];
-  const http = createServer((_, response) => response.writeHead(404).end());
-  const sockets = new WebSocketServer({ server: http });
+  const http = createServer(onRequest);
+  const sockets = new WebSocketServer({ noServer: true });
+  const connections: Duplex[] = [];
+  http.on('upgrade', (request, socket, head) => {
+    connections.push(socket);
+    const open = () => sockets.handleUpgrade(request, socket, head, (ws) => sockets.emit('connection', ws));
+    onUpgrade(open, socket);
+  });
   let opened = 0;
   sockets.on('connection', (ws) => {
     opened += 1;
@@ -60,7 +77,7 @@ export async function withScriptedSocket(
     await use({ client, frames, opened: () => opened, open: () => sockets.clients.size, of });
   } finally {
     await client.close();
-    for (const ws of sockets.clients) ws.terminate();
+    for (const connection of connections) connection.destroy();
     http.closeAllConnections();
     await new Promise((resolve) => http.close(resolve));
   }

@@ -1,7 +1,6 @@
 import type { PresenceEvent } from '../presence/presence-event.ts';
 import type { MessagesEvent, ThreadsEvent } from '../resources/conversation-event.ts';
-import { errorIn, RollcallError } from '../rollcall-error.ts';
-import type { StreamEvent } from './event-stream.ts';
+import { errorIn } from '../rollcall-error.ts';
 
 /** The events that this version knows, of all streams. */
 const TYPES: readonly string[] = [
@@ -27,25 +26,11 @@ export interface ReceivedEvent {
 }
 
 /**
- * The event of a text stream as its consumer gets it: see {@link eventOf}.
- * @throws RollcallError the error with which the server ends the stream; `network` for invalid JSON
- */
-export function parseEvent({ type, data }: StreamEvent): object | null {
-  if (type === 'error') throw errorIn(data, 'error', 'the server ended the stream');
-  if (!TYPES.includes(type)) return null;
-  try {
-    return eventOf({ type, data: JSON.parse(data) });
-  } catch (cause) {
-    throw new RollcallError('network', 'the event is not JSON', { cause });
-  }
-}
-
-/**
  * The event as its consumer gets it: its `type` and data; null for a type that this version does not know.
- * @throws RollcallError the error with which the server ends the watch
+ * @throws RollcallError the error with which the server ends the stream
  */
 export function eventOf({ type, data }: Pick<ReceivedEvent, 'type' | 'data'>): object | null {
-  if (type === 'error') throw errorIn(JSON.stringify(data), 'error', 'the server ended the watch');
+  if (type === 'error') throw errorIn(JSON.stringify(data), 'error', 'the server ended the stream');
   if (!TYPES.includes(type)) return null;
   return RESOURCES.includes(type) ? { type, [type]: data } : { ...(data as object), type };
 }

@@ -1,0 +1,118 @@
+/** What ends while the client connects stays ended. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { until } from '../../server/test/support/waiting.ts';
+import { withScriptedSocket } from './support/scripted-socket.ts';
+
+/** An open socket that nothing uses is closed after a second. */
+const IDLE_MS = 1_000;
+const LOCATION = { page: 'a' };
+
+/** A token that comes when the test says so, each time that it is requested. */
+function heldToken() {
+  const waiting: ((token: string) => void)[] = [];
+  return {
+    token: () => new Promise<string>((resolve) => waiting.push(resolve)),
+    requested: () => waiting.length,
+    release: () => {
+      for (const resolve of waiting.splice(0)) resolve('t');
+    },
+  };
+}
+
+/** So many rounds of the event loop: what was to follow has happened. */
+async function settled(): Promise<void> {
+  for (let round = 0; round < 50; round += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('a client that is closed', () => {
+  test('a client that is closed while its token is fetched opens no socket, and its status is closed', async () => {
+    const { token, requested, release } = heldToken();
+    await withScriptedSocket(
+      () => true,
+      async ({ client, opened }) => {
+        const next = client.presence.watch().next();
+        await until('the token is requested', () => requested() === 1);
+        await client.close();
+        release();
+        assert.equal((await next).done, true);
+        await settled();
+        assert.equal(opened(), 0);
+        assert.deepEqual(client.status.get(), { state: 'closed', reason: null });
+      },
+      { token },
+    );
+  });
+
+  test('a client that is closed announces nothing, watches nothing, rejects calls with aborted, and requests no token', async () => {
+    const { token, requested } = heldToken();
+    await withScriptedSocket(
+      () => true,
+      async ({ client, opened }) => {
+        await client.close();
+        const announcement = client.presence.announce({ location: LOCATION });
+        assert.equal(await announcement.ended, null);
+        assert.equal((await client.presence.watch().next()).done, true);
+        await assert.rejects(client.viewer(), { code: 'aborted' });
+        await settled();
+        assert.deepEqual([requested(), opened()], [0, 0]);
+        assert.equal(client.status.get().state, 'closed');
+      },
+      { token },
+    );
+  });
+
+  test('a watch that ends while its token is fetched leaves no socket open, and the next watch opens one', async (context) => {
+    const { token, requested, release } = heldToken();
+    await withScriptedSocket(
+      () => true,
+      async ({ client, opened }) => {
+        context.mock.timers.enable({ apis: ['setTimeout'] });
+        const watch = client.presence.watch();
+        const next = watch.next();
+        await until('the token is requested', () => requested() === 1);
+        await watch.return();
+        await next;
+        context.mock.timers.tick(IDLE_MS);
+        release();
+        await settled();
+        assert.equal(opened(), 0);
+        assert.equal(client.status.get().state, 'connecting');
+        assert.equal((await client.presence.watch().next()).value?.type, 'snapshot');
+        assert.equal(opened(), 1);
+      },
+      { token },
+    );
+  });
+
+  test('a watch that ends while the socket opens does not make the client use HTTP', async (context) => {
+    const upgrades: (() => void)[] = [];
+    const requests: string[] = [];
+    await withScriptedSocket(
+      () => true,
+      async ({ client, opened }) => {
+        context.mock.timers.enable({ apis: ['setTimeout'] });
+        const watch = client.presence.watch();
+        const next = watch.next();
+        await until('the socket opens', () => upgrades.length === 1);
+        await watch.return();
+        await next;
+        context.mock.timers.tick(IDLE_MS);
+        await settled();
+        const again = client.presence.watch().next();
+        await until('another socket opens', () => upgrades.length === 2);
+        upgrades[1]?.();
+        assert.equal((await again).value?.type, 'snapshot');
+        assert.equal(opened(), 1);
+        assert.deepEqual(requests, []);
+      },
+      {
+        onUpgrade: (open) => upgrades.push(open),
+        onRequest: ({ url = '' }, response) => {
+          requests.push(url);
+          response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+        },
+      },
+    );
+  });
+});
