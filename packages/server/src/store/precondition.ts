@@ -14,17 +14,14 @@ export interface Precondition {
   readonly ifNoneMatch?: '*' | readonly Revision[];
 }
 
-/** Whether the current state (null: there is no such resource) meets what the caller requires. */
+/** Whether the current state (null: there is no such resource) meets what the caller requires. That it exists goes first. */
 export function preconditionFailure(
   { ifMatch, ifNoneMatch }: Precondition,
   current: Revision | null,
 ): AlreadyExists | Stale | null {
+  if (ifNoneMatch === '*' && current !== null) return { kind: 'exists' };
   if (ifMatch !== undefined && (current === null || (ifMatch !== '*' && !ifMatch.includes(current)))) {
     return { kind: 'stale' };
   }
-  if (ifNoneMatch !== undefined && current !== null) {
-    if (ifNoneMatch === '*') return { kind: 'exists' };
-    if (ifNoneMatch.includes(current)) return { kind: 'stale' };
-  }
-  return null;
+  return current !== null && ifNoneMatch?.includes(current) ? { kind: 'stale' } : null;
 }

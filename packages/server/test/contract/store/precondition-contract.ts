@@ -59,6 +59,12 @@ const CASES: readonly Case[] = [
     missing: 'stale',
   },
   {
+    condition: 'ifMatch another, ifNoneMatch *',
+    of: () => ({ ifMatch: ['x'], ifNoneMatch: '*' }),
+    present: 'exists',
+    missing: 'stale',
+  },
+  {
     condition: 'ifMatch and ifNoneMatch the revision',
     of: (now) => ({ ifMatch: [now], ifNoneMatch: [now] }),
     present: 'stale',
