@@ -75,9 +75,10 @@ export class ClientConversation {
     writer: ClientWriter,
     id: string,
     write: Omit<ClientThreadCreation, 'id'>,
+    condition: Precondition,
   ): Promise<void> {
     const groupID = await this.#enter(writer, write.groupID ?? null, id);
-    const put = this.#threads.put(writer, id, { ...write, groupID }, { ifNoneMatch: '*' });
+    const put = this.#threads.put(writer, id, { ...write, groupID }, { ...condition, ifNoneMatch: '*' });
     await this.#written(put, writer, groupID, id);
   }
 
@@ -92,9 +93,15 @@ export class ClientConversation {
     await this.#written(put, writer, groupId, id);
   }
 
-  async markSeen(writer: ClientWriter, id: string, messageId: string | null): Promise<void> {
-    const thread = await this.findThread(writer, id);
-    await this.#threads.markSeen(writer, thread, writer.userId, messageId);
+  async markSeen(
+    writer: ClientWriter,
+    id: string,
+    messageId: string | null,
+    condition: Precondition,
+  ): Promise<void> {
+    const { groupId } = await this.findThread(writer, id);
+    const mark = { userId: writer.userId, messageId, inGroup: groupId };
+    await this.#threads.markSeen(writer, id, mark, condition);
   }
 
   /** Writes a new message as the token's user, and makes the thread where it is missing and the request names it. */
@@ -103,6 +110,7 @@ export class ClientConversation {
     threadId: string,
     id: string,
     { createThread, ...write }: Omit<ClientMessageCreation, 'id'>,
+    condition: Precondition,
   ): Promise<void> {
     const groupID = await this.#enterForMessage(writer, threadId, createThread);
     const message = {
@@ -111,7 +119,8 @@ export class ClientConversation {
       inGroup: groupID,
       ...(createThread !== undefined && { createThread: { ...createThread, groupID } }),
     };
-    const put = this.#messages.put(writer, threadId, id, message, { ifNoneMatch: '*' });
+    const onlyNew = { ...condition, ifNoneMatch: '*' } as const;
+    const put = this.#messages.put(writer, threadId, id, message, onlyNew);
     await this.#written(put, writer, groupID, threadId);
   }
 

@@ -1,6 +1,7 @@
 import { canonicalLocation, type ThreadWrite } from '@rollcall/protocol';
 import type {
   PutThreadOutcome,
+  SeenMark,
   StoredThreadWrite,
   ThreadListRequest,
   ThreadPage,
@@ -103,21 +104,27 @@ export class ThreadService {
     );
   }
 
-  /** Marks the thread as seen up to a message, or up to now. @throws ServiceError `thread_not_found`, `message_not_found` */
+  /**
+   * Marks the thread as seen up to a message, or up to now.
+   * @throws ServiceError `thread_not_found`, `message_not_found`, or a precondition
+   */
   async markSeen(
     writer: Writer,
-    { id, groupId }: Pick<ThreadRecord, 'id' | 'groupId'>,
-    userId: string,
-    messageId: string | null,
+    id: string,
+    mark: SeenMark & Required<Pick<SeenMark, 'inGroup'>>,
+    precondition: Precondition,
   ): Promise<void> {
-    const mark = { userId, messageId, inGroup: groupId };
     const { kind } = await this.#writes.run(
       writer,
-      {},
+      precondition,
       (context) => this.#store.threads.markSeen(writer.project, id, mark, context),
-      { absent: () => threadNotFound(id), messageAbsent: () => messageNotFound(messageId ?? '', id) },
+      {
+        absent: () => threadNotFound(id),
+        messageAbsent: () => messageNotFound(mark.messageId ?? '', id),
+        stale: () => conditionFailed(`thread ${id}`),
+      },
     );
-    if (kind === 'updated') this.#writes.publishSeen(writer.project, groupId, id);
+    if (kind === 'updated') this.#writes.publishSeen(writer.project, mark.inGroup, id);
   }
 }
 

@@ -75,6 +75,7 @@ const NEW_GROUP = { group_id: 'new', organization_id: 'new' };
 const LOCATION = { page: '1' };
 const IN_ARCHIVE = { groupID: 'archive', name: 'Name' };
 const CONTENT = [{ text: 'Hi' }];
+const NO_MATCH = { 'if-match': '"0"' };
 /** A position in the changes of another epoch of the store. */
 const after = 'none-1-0';
 const UPGRADE = {
@@ -120,6 +121,9 @@ const OWN: Readonly<Record<string, readonly Variation[]>> = {
     { path: { message_id: 'plain' }, body: { text: '!' } },
     { path: { thread_id: 'old' }, body: { text: '!' } },
   ],
+  // The user's token is tried before, and has created what the example names.
+  createClientThread: [{ body: { groupID: 'analysts', name: 'Name' }, headers: NO_MATCH }],
+  createClientMessage: [{ body: { content: CONTENT }, headers: NO_MATCH }],
   markClientThreadSeen: [{ body: { messageID: 'none' } }],
   openSocket: [{ headers: UPGRADE }, { headers: { ...UPGRADE, ...KEY, origin: 'https://other.example' } }],
   applyBatch: [
@@ -150,7 +154,7 @@ async function requestsOf(described: DescribedOperation, project: Project): Prom
     ...(body === undefined ? [] : bodies.map((wrong) => ({ body: wrong }))),
     ...each('%00'),
     ...each('none'),
-    { body, headers: { 'if-match': '"0"' } },
+    { body, headers: NO_MATCH },
     { body, headers: { 'if-none-match': '*' } },
     // What a creation has made exists from then on.
     { body },

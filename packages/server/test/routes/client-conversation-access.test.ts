@@ -149,6 +149,51 @@ describe('conditions of requests with a client token', () => {
     expectDone(await v.put(THREAD, { resolved: false }, { 'if-match': next }));
   });
 
+  test('POST with If-Match creates nothing, as for hosts: 409 where it exists, and else 412', async () => {
+    const { project, u } = await conversation();
+    for (const tag of ['*', '"other"']) {
+      const match = { 'if-match': tag };
+      const thread = { groupID: 'g', name: 'N' };
+      const message = { content: textContent('x') };
+      for (const post of [
+        (id: string) => u.post('/v1/client/threads', { id, ...thread }, match),
+        (id: string) => project.post('/v1/threads', { id, ...thread }, match),
+      ]) {
+        expectError(await post('t'), 409, 'thread_already_exists');
+        expectError(await post('new'), 412, 'invalid_request');
+        expectError(await project.get(threadPath('new')), 404, 'thread_not_found');
+      }
+      const authored = { authorID: 'u', ...message };
+      for (const post of [
+        (id: string) => u.post(MESSAGES, { id, ...message }, match),
+        (id: string) => project.post(`${threadPath('t')}/messages`, { id, ...authored }, match),
+      ]) {
+        expectError(await post('m'), 409, 'message_already_exists');
+        expectError(await post('new'), 412, 'invalid_request');
+        expectError(await project.get(messagePath('t', 'new')), 404, 'message_not_found');
+      }
+      const createThread = { groupID: 'g', name: 'N' };
+      const made = await u.post('/v1/client/threads/new/messages', { ...message, createThread }, match);
+      expectError(made, 412, 'invalid_request');
+      expectError(await project.get(threadPath('new')), 404, 'thread_not_found');
+    }
+  });
+
+  test('a thread is marked as seen only where If-Match holds, else 412 after what is not found', async () => {
+    const { u, v } = await conversation();
+    const { etag = '' } = (await v.get(THREAD)).headers;
+    expectDone(await u.put(THREAD, { resolved: true }));
+    const seen = (body: object, tag: string) => v.put(`${THREAD}/seen`, body, { 'if-match': tag });
+    expectError(await seen({}, etag), 412, 'invalid_request');
+    expectError(await seen({ messageID: 'm' }, etag), 412, 'invalid_request');
+    expectError(await seen({ messageID: 'none' }, etag), 404, 'message_not_found');
+    const unread = async () => expectOk<ClientThread>(await v.get(THREAD)).unread;
+    assert.equal(await unread(), 1);
+    const { etag: now = '' } = (await v.get(THREAD)).headers;
+    expectDone(await seen({ messageID: 'm' }, now));
+    assert.equal(await unread(), 0);
+  });
+
   test('a client thread is never 304: users who have the same ETag have different `unread`', async () => {
     const { u, v } = await conversation();
     const { etag = '' } = (await u.get(THREAD)).headers;

@@ -30,8 +30,8 @@ export class Browser {
     return this.project.put(path, body, { authorization: `Bearer ${this.token}`, ...headers });
   }
 
-  post(path: string, body: unknown): Promise<Answer> {
-    return this.project.post(path, body, { authorization: `Bearer ${this.token}` });
+  post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.project.post(path, body, { authorization: `Bearer ${this.token}`, ...headers });
   }
 
   delete(path: string): Promise<Answer> {

@@ -30,7 +30,7 @@ import {
   streamMessages,
   streamThreads,
 } from './conversation-streams.ts';
-import { CLIENT_THREAD_EXAMPLE, createdAnswer, doneAnswer } from './examples.ts';
+import { CLIENT_THREAD_EXAMPLE, createdAnswer, doneAnswer, NOTHING_TO_MATCH } from './examples.ts';
 import {
   MESSAGE_ANSWER,
   MessageListQuery,
@@ -115,10 +115,11 @@ const createClientThread = operation('POST /v1/client/threads', {
     thread_not_found: "The group is not one of the user's.",
     thread_already_exists: 'A thread of this ID exists in the project.',
   },
+  statuses: NOTHING_TO_MATCH,
   rule: (exchange, errors) => requireGroup(exchange.body, exchange, 'groupID', errors),
   async handle(exchange, { conversation }) {
     const { id = randomUUID(), ...write } = exchange.body;
-    await conversation.createThread(exchange.writer, id, write);
+    await conversation.createThread(exchange.writer, id, write, precondition(exchange.headers));
     return created(`created thread ${id}`, id);
   },
 });
@@ -166,10 +167,11 @@ const markClientThreadSeen = operation('PUT /v1/client/threads/:id/seen', {
     examples: { now: { value: {} }, message: { value: { messageID: '81' } } },
   },
   answer: doneAnswer('It is seen.', 'marked thread launch as seen'),
+  conditions: 'write',
   errors: { thread_not_found: NO_THREAD, message_not_found: NO_MESSAGE },
   async handle(exchange, { conversation }) {
-    const { pathId, body } = exchange;
-    await conversation.markSeen(exchange.writer, pathId, body.messageID ?? null);
+    const { writer, pathId, body, headers } = exchange;
+    await conversation.markSeen(writer, pathId, body.messageID ?? null, precondition(headers));
     return done(`marked thread ${pathId} as seen`);
   },
 });
@@ -217,10 +219,12 @@ const createClientMessage = operation('POST /v1/client/threads/:id/messages', {
     user_not_found: 'The user does not exist or is set `deleted`, or a mentioned user does not exist.',
     message_already_exists: 'The thread has a message of this ID.',
   },
+  statuses: NOTHING_TO_MATCH,
   rule: requireGroupOfThread,
   async handle(exchange, { conversation }) {
     const { id = randomUUID(), ...write } = exchange.body;
-    await conversation.createMessage(exchange.writer, exchange.pathId, id, write);
+    const { writer, pathId, headers } = exchange;
+    await conversation.createMessage(writer, pathId, id, write, precondition(headers));
     return created(`created message ${id}`, id);
   },
 });

@@ -3,7 +3,7 @@ import type { LocationFilter } from '../../values/location-filter.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { Absent, AlreadyExists, DeleteOutcome, Stale, Updated, Written } from '../outcomes.ts';
 import type { Revision } from '../precondition.ts';
-import type { ConditionalContext, WriteContext } from '../write-context.ts';
+import type { ConditionalContext } from '../write-context.ts';
 
 /** How far the changes of a thread have come. */
 export interface ThreadPosition {
@@ -115,7 +115,7 @@ export type PutThreadOutcome =
   | Stale;
 
 /** `messageAbsent`: the message up to which the thread is seen is not there. */
-export type SeenOutcome = Updated | Absent | { readonly kind: 'messageAbsent' };
+export type SeenOutcome = Updated | Absent | { readonly kind: 'messageAbsent' } | Stale;
 
 /**
  * Threads. A thread belongs to one group and is gone, for every reading and writing, in the commit that deletes its
@@ -152,7 +152,12 @@ export interface ThreadStore {
   /**
    * Marks the thread as seen by the user up to the creation time of a message (null: up to `now`, and up to the latest
    * message in any case). The time never goes back. The user becomes a participant. Changes the thread's revision, and is
-   * not recorded as a change.
+   * not recorded as a change. What is absent goes before the precondition.
    */
-  markSeen(project: ProjectKey, id: string, mark: SeenMark, context: WriteContext): Promise<SeenOutcome>;
+  markSeen(
+    project: ProjectKey,
+    id: string,
+    mark: SeenMark,
+    context: ConditionalContext,
+  ): Promise<SeenOutcome>;
 }

@@ -198,14 +198,15 @@ export function deleteThread(
 }
 
 /**
- * Sets until when the user $3 has seen the thread $2, which is locked: the time of the message $4, or $5 where that is null.
+ * Sets until when the user $3 has seen the thread $2, which is locked and meets the precondition if $7: the time of the message
+ * $4, or $5 where that is null.
  * (Whether the message is there, and whether the time changed.)
  */
 const SEE = `
   WITH target AS MATERIALIZED (
     SELECT CASE WHEN $4::text IS NULL THEN $5::bigint ELSE (
       SELECT created_at FROM message_ids WHERE project_id = $1 AND thread_no = $2 AND id = $4) END AS at),
-  ${seen('SELECT $1::uuid, $2::bigint, $3, at FROM target WHERE at IS NOT NULL', '$3')},
+  ${seen('SELECT $1::uuid, $2::bigint, $3, at FROM target WHERE at IS NOT NULL AND $7::boolean', '$3')},
   revised AS (
     UPDATE threads SET revision = $6 WHERE project_id = $1 AND thread_no = (SELECT thread_no FROM seen))
   SELECT target.at IS NOT NULL, EXISTS (SELECT 1 FROM seen) FROM target`;
@@ -216,7 +217,7 @@ export function markThreadSeen(
   project: ProjectKey,
   id: string,
   mark: SeenMark,
-  { now, revision }: WriteContext,
+  context: ConditionalContext,
 ): Promise<SeenOutcome> {
   return attempt.transaction(async (transaction) => {
     const [locked, [alive]] = await transaction.run([LOCK_THREAD, project, id], [IS_ALIVE, project]);
@@ -225,13 +226,16 @@ export function markThreadSeen(
     if (stored === null || isThreadAbsent(stored, mark)) return { kind: 'absent' };
     const { userId, messageId } = mark;
     const { threadNo, lastMessageAt } = stored;
+    const { now, revision } = context;
     const time = Math.max(now, lastMessageAt ?? now);
+    const isMet = preconditionFailure(context, stored.revision) === null;
     const [answer] = await transaction.commit([
-      [SEE, project, threadNo, userId, messageId, time, revision],
+      [SEE, project, threadNo, userId, messageId, time, revision, isMet],
       [LIST_PARTICIPANT, project, threadNo, userId],
     ]);
     const [isThere, isChange] = (answer as [Row])[0];
     if (isThere !== true) return { kind: 'messageAbsent' };
+    if (!isMet) return { kind: 'stale' };
     return isChange === true ? { kind: 'updated', changes: [] } : UNCHANGED;
   });
 }

@@ -14,7 +14,7 @@ import {
 import { type DeleteOutcome, UNCHANGED } from '../outcomes.ts';
 import type { PutThreadOutcome, SeenMark, SeenOutcome, StoredThreadWrite } from '../ports/threads.ts';
 import { preconditionFailure } from '../precondition.ts';
-import type { ConditionalContext, WriteContext } from '../write-context.ts';
+import type { ConditionalContext } from '../write-context.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import { LISTED_COLUMNS, type ListedRow, ThreadLists, toListed } from './sqlite-conversation-lists.ts';
 import { SEQ_BITS } from './sqlite-message-numbers.ts';
@@ -114,12 +114,14 @@ export class ThreadWrites {
     return { kind: 'deleted', changes: [{ type: 'thread.removed', group: thread.groupId, thread: id }] };
   }
 
-  markSeen(project: ProjectKey, id: string, mark: SeenMark, { now, revision }: WriteContext): SeenOutcome {
+  markSeen(project: ProjectKey, id: string, mark: SeenMark, context: ConditionalContext): SeenOutcome {
+    const { now, revision } = context;
     const thread = this.find(project, id);
     if (thread === null || isThreadAbsent(thread, mark)) return { kind: 'absent' };
     const { userId, messageId } = mark;
     const message = messageId === null ? null : this.#statements.messageTime.get(thread.threadNo, messageId);
     if (message === undefined) return { kind: 'messageAbsent' };
+    if (preconditionFailure(context, thread.revision) !== null) return { kind: 'stale' };
     const at = message === null ? Math.max(now, thread.lastMessageAt ?? now) : message[0];
     if (!this.see(thread, userId, at)) return UNCHANGED;
     this.#statements.setRevision.run(revision, thread.threadNo);

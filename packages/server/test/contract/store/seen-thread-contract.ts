@@ -50,6 +50,19 @@ export function seenThreadContract(lab: StoreLab): void {
     assert.equal(await seen(), at(9));
   });
 
+  test('a thread is marked as seen only if it meets the precondition, which goes after what is absent', async () => {
+    const c = await withMessages();
+    const { revision, participants } = await c.thread('t');
+    const other = { ifMatch: ['x'] };
+    assert.deepEqual(await c.markSeen('u', 'bob', null, other), { kind: 'absent' });
+    assert.deepEqual(await c.markSeen('t', 'bob', 'none', other), { kind: 'messageAbsent' });
+    for (const message of [null, 'm2'])
+      assert.deepEqual(await c.markSeen('t', 'bob', message, other), { kind: 'stale' });
+    assert.deepEqual(await c.markSeen('t', 'bob', null, { ifNoneMatch: '*' }), { kind: 'stale' });
+    assert.deepEqual((await c.thread('t')).participants, participants);
+    assert.equal((await c.markSeen('t', 'bob', 'm2', { ifMatch: [revision] })).kind, 'updated');
+  });
+
   test('a thread that is seen up to now is seen up to its latest message, whatever the time of the clock', async () => {
     const c = await withMessages();
     await c.markSeen('t', 'bob', null, { now: at(1) });
