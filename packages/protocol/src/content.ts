@@ -33,9 +33,12 @@ const LinkUrl = text({
   description: `an absolute http, https or mailto URL of at most ${URL_MAX_LENGTH} characters`,
 });
 
+/** What a text of a user is. */
+export const TEXT_EXPECTED = 'a string without U+0000 and lone surrogates';
+
 /** A text: the only node without `type` and `children`. */
 const TextNode = {
-  text: meaning(text({ 'x-text': true, description: 'a string' }), 'The text.'),
+  text: meaning(text({ 'x-text': true, description: TEXT_EXPECTED }), 'The text.'),
   bold: format('Whether it is bold.'),
   italic: format('Whether it is italic.'),
   underline: format('Whether it is underlined.'),
@@ -96,10 +99,10 @@ export const ContentNode: Schema<ContentNode> = {
 
 /** A text, with its format. */
 export type TextNode = Static<ReturnType<typeof exactly<typeof TextNode>>>;
-type Attributes<Type extends NodeType> = Static<ReturnType<typeof exactly<(typeof ATTRIBUTES)[Type]>>>;
+type AttributeValues<Type extends NodeType> = Static<ReturnType<typeof exactly<(typeof ATTRIBUTES)[Type]>>>;
 /** A node with children. */
 export type BranchNode = {
-  [Type in NodeType]: Flat<{ type: Type; children: Children<Type> } & Attributes<Type>>;
+  [Type in NodeType]: Flat<{ type: Type; children: Children<Type> } & AttributeValues<Type>>;
 }[NodeType];
 type Children<Type extends NodeType> = Type extends 'markdown' ? [TextNode] : ContentNode[];
 /** A part of the content of a message: a text, or a node with children. */
@@ -123,30 +126,33 @@ type Path = (string | number)[];
 /** Takes what is wrong: where, within the content, and what is expected there. */
 type Report = (path: Path, expected: string) => void;
 
+type Attributes = ReadonlyMap<string, Attribute>;
+
 interface Attribute {
   readonly fits: (value: unknown) => boolean;
   readonly expected: string;
   readonly isRequired: boolean;
+  /** Those of a value that is an object, such as a user. */
+  readonly inner: Attributes;
 }
 
-const attributesOf = (properties: Readonly<Record<string, Schema>>): ReadonlyMap<string, Attribute> => {
+const attributesOf = (properties: Readonly<Record<string, Schema>> = {}): Attributes => {
   const { required = [] } = exactly(properties);
   return new Map(
     Object.entries(properties).map(([name, schema]) => [
       name,
       {
-        fits: name === 'user' ? isUser : valueCheck(schema),
+        fits: valueCheck(schema),
         expected: String(schema.description),
         isRequired: required.includes(name),
+        inner: attributesOf(schema.properties as Readonly<Record<string, Schema>> | undefined),
       },
     ]),
   );
 };
-const isId = valueCheck(Id);
-const isUser = (value: unknown) => isJsonObject(value) && Object.keys(value).length === 1 && isId(value.id);
 
 const TEXT_ATTRIBUTES = attributesOf(TextNode);
-const BRANCH_ATTRIBUTES: ReadonlyMap<unknown, ReadonlyMap<string, Attribute>> = new Map(
+const BRANCH_ATTRIBUTES: ReadonlyMap<unknown, Attributes> = new Map(
   NODE_TYPES.map((type) => [type, attributesOf(ATTRIBUTES[type])]),
 );
 
@@ -191,14 +197,15 @@ const isOneText = ([first, ...rest]: readonly unknown[]) =>
 
 function attributeErrors(
   values: Record<string, unknown>,
-  known: ReadonlyMap<string, Attribute>,
+  known: Attributes,
   path: Path,
   report: Report,
 ): void {
-  for (const name in values) {
+  for (const [name, value] of Object.entries(values)) {
     const attribute = known.get(name);
-    if (attribute === undefined) report([...path, name], 'no such attribute of this node');
-    else if (!attribute.fits(values[name])) report([...path, name], attribute.expected);
+    if (attribute === undefined) report([...path, name], 'no such attribute');
+    else if (!attribute.fits(value)) report([...path, name], attribute.expected);
+    else if (isJsonObject(value)) attributeErrors(value, attribute.inner, [...path, name], report);
   }
   for (const [name, { isRequired, expected }] of known) {
     if (isRequired && !Object.hasOwn(values, name)) report([...path, name], expected);

@@ -1,5 +1,5 @@
 /** Messages: what users say in a thread. */
-import { Content, ShownContent } from './content.ts';
+import { Content, ShownContent, TEXT_EXPECTED } from './content.ts';
 import {
   exactly,
   integer,
@@ -105,7 +105,7 @@ export type ClientMessageWrite = Static<typeof ClientMessageWrite>;
 /** Body of `POST …/append`. */
 export const MessageAppend = exactly(
   {
-    text: meaning(text({ 'x-text': true, description: 'a string' }), 'The text to add at the end.'),
+    text: meaning(text({ 'x-text': true, description: TEXT_EXPECTED }), 'The text to add at the end.'),
     offset: meaning(
       maybe(integer({ minimum: 0, description: 'a whole number, 0 or more' })),
       'How many code points the text has so far. Where it has not, nothing is added: so a repeated append is not applied twice.',

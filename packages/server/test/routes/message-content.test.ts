@@ -63,6 +63,37 @@ describe('content', () => {
     ],
     ['has a link of another scheme', [{ type: 'link', url: 'ftp://x', children: [] }], 'content[0].url'],
     ['has a mention without a user', [{ type: 'mention', children: [] }], 'content[0].user'],
+    [
+      'mentions a user by a number',
+      [{ type: 'mention', user: { id: 5 }, children: [] }],
+      'content[0].user.id',
+    ],
+    ['mentions a user without an ID', [{ type: 'mention', user: {}, children: [] }], 'content[0].user.id'],
+    [
+      'assigns a user with another field',
+      [{ type: 'p', children: [{ type: 'assignee', user: { id: 'u', name: 'U' }, children: [] }] }],
+      'content[0].children[0].user.name',
+    ],
+    ['mentions what is no object', [{ type: 'mention', user: 'u', children: [] }], 'content[0].user '],
+    [
+      'has a todo with another ID',
+      [{ type: 'todo', todoID: 1, done: true, children: [] }],
+      'content[0].todoID',
+    ],
+    ['has a number without a bullet', [{ type: 'number_bullet', children: [] }], 'content[0].bulletNumber'],
+    ['has a text and children', [{ ...text, children: [] }], 'content[0].children'],
+    [
+      'has markdown with a paragraph',
+      [{ type: 'markdown', children: [{ type: 'p', children: [] }] }],
+      'content[0].children',
+    ],
+    [
+      'has bold markdown of a wrong type',
+      [{ type: 'markdown', children: [{ ...text, bold: 1 }] }],
+      'content[0].children[0].bold',
+    ],
+    ['has an attribute of every object', [{ ...text, toString: 'x' }], 'content[0].toString'],
+    ['has U+0000', [{ text: '\0' }], 'content[0].text'],
     ['has a todo without done', [{ type: 'todo', todoID: 'a', children: [] }], 'content[0].done'],
     ['has markdown with two texts', [{ type: 'markdown', children: [text, text] }], 'content[0].children'],
     ['is nested nine levels', [deep(9)], `content[0]${'.children[0]'.repeat(8)}`],
@@ -75,6 +106,21 @@ describe('content', () => {
       expectError(answer, 400, 'invalid_field', path);
     });
   }
+
+  test('several errors in content are invalid_field of each, and of twenty and a count', async () => {
+    const { answer } = await put([
+      { text: 1 },
+      { type: 'mention', user: { id: 1 }, bold: true, children: 'x' },
+    ]);
+    expectError(
+      answer,
+      400,
+      'invalid_field',
+      ...['content[0].text', 'content[1].bold', 'content[1].user.id', 'content[1].children'],
+    );
+    const { answer: many } = await put(Array.from({ length: 30 }, () => ({ text: 1 })));
+    expectError(many, 400, 'invalid_field', 'content[19].text', 'and 10 more');
+  });
 
   test('content nested eight levels, and content of 1,000 nodes, is accepted', async () => {
     expectDone((await put([deep(8)])).answer);
