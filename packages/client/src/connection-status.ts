@@ -25,6 +25,7 @@ export interface Observable<Value> {
 /** The states in the order in which one of several connections determines the whole. */
 const WORST_FIRST: readonly ConnectionState[] = ['closed', 'reconnecting', 'connecting', 'open'];
 const CONNECTING: ConnectionStatus = { state: 'connecting', reason: null };
+const CLOSED: ConnectionStatus = { state: 'closed', reason: null };
 
 /** The status of a client: that of its worst connection. Memory: one entry for each open connection. */
 export class StatusOfConnections implements Observable<ConnectionStatus> {
@@ -41,15 +42,33 @@ export class StatusOfConnections implements Observable<ConnectionStatus> {
     return () => this.#listeners.delete(own);
   };
 
-  /** A connection has this state now; null: it has ended. */
+  /** A connection has this state now; null: it has ended. Has no effect after {@link close}. */
   report(connection: object, state: ConnectionState | null, reason: RollcallError | null = null): void {
+    if (this.#current === CLOSED) return;
     if (state === null) this.#connections.delete(connection);
     else this.#connections.set(connection, { state, reason });
     const all = [...this.#connections.values()];
     const rank = (status: ConnectionStatus) => WORST_FIRST.indexOf(status.state);
     const worst = all.sort((a, b) => rank(a) - rank(b))[0] ?? CONNECTING;
-    if (worst.state === this.#current.state && worst.reason === this.#current.reason) return;
-    this.#current = worst;
-    for (const listener of [...this.#listeners]) listener();
+    if (worst.state !== this.#current.state || worst.reason !== this.#current.reason) this.#publish(worst);
+  }
+
+  /** The client is closed, for good. */
+  close(): void {
+    if (this.#current !== CLOSED) this.#publish(CLOSED);
+  }
+
+  #publish(status: ConnectionStatus): void {
+    this.#current = status;
+    for (const listener of [...this.#listeners]) {
+      try {
+        // Another listener may have unsubscribed it.
+        if (this.#listeners.has(listener)) listener();
+      } catch (error) {
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
+    }
   }
 }

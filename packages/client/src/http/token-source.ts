@@ -50,10 +50,8 @@ export class TokenSource {
     } catch (error) {
       // A failed renewal changes nothing.
       if (this.latest === undefined) this.#current = undefined;
-      const { code, message, cause } = limit.explain(error);
-      throw new RollcallError(code, `there is no token: ${code === 'timeout' ? message : reasonOf(error)}`, {
-        cause,
-      });
+      const { code } = limit.explain(error);
+      throw new RollcallError(code, `there is no token: ${reasonOf(error)}`, { cause: error });
     } finally {
       limit.end();
     }

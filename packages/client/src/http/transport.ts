@@ -87,8 +87,8 @@ export class Transport {
   }
 
   close(): void {
+    this.status.close();
     this.#closing.abort();
-    this.status.report(this, 'closed');
   }
 
   /** Sends a request, and retries it when it is repeatable and the error can pass. @throws RollcallError */

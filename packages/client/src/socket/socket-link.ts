@@ -6,7 +6,7 @@ import { RollcallError } from '../rollcall-error.ts';
 import { EventQueue } from '../streams/event-queue.ts';
 import type { ReceivedEvent } from '../streams/received-event.ts';
 import type { LinkedTransport } from './linked-transport.ts';
-import { CLOSED, type Frame, Socket, SocketLost } from './socket.ts';
+import { CLOSED, type Frame, LIMITED, Socket, SocketLost } from './socket.ts';
 
 /** An unused open socket is closed after this time, in milliseconds. */
 const IDLE_MS = 1_000;
@@ -49,6 +49,8 @@ export class SocketLink {
   /** Identifies the attempt to connect; null when there is none. */
   #attempt: object | null = null;
   #isSuspended = false;
+  /** The user was not let in. */
+  #isRejected = false;
   #hasBeenOpen = false;
   #isTokenRenewed = false;
   #failures = 0;
@@ -109,23 +111,25 @@ export class SocketLink {
   async *watch(frame: Frame, deadline: Deadline, onOpen: () => void): AsyncGenerator<ReceivedEvent> {
     const socket = this.#current();
     const queue = new EventQueue<ReceivedEvent>();
-    const ref = await deadline.race(socket.request(frame, (event) => queue.push(event)));
+    const opening = socket.request(frame, (event) => queue.push(event));
     try {
+      await deadline.race(opening);
       onOpen();
       for (;;) {
         const event = await queue.next(deadline);
         // The watch goes on from the last event that was taken.
-        if (event === null) throw new SocketLost('network', 'the consumer of the watch is too slow');
+        if (event === null) throw new SocketLost('the consumer of the watch is too slow');
         if (event.type === 'lost') throw event.data;
         yield event;
       }
     } finally {
-      socket.unwatch(ref);
+      // Also where the server has not opened it yet.
+      opening.then((ref) => socket.unwatch(ref)).catch(() => {});
     }
   }
 
   #current(): Socket {
-    if (this.#open === null) throw new SocketLost('network', CLOSED);
+    if (this.#open === null) throw new SocketLost(CLOSED);
     return this.#open;
   }
 
@@ -135,6 +139,7 @@ export class SocketLink {
     this.#attempt = attempt;
     // Whatever is awaited here, the socket may have been closed meanwhile.
     const isOver = () => this.#attempt !== attempt;
+    this.#isRejected = false;
     const { status, base, connectionID } = this.#transport;
     if (!this.#hasBeenOpen && this.#failures === 0) status.report(this, 'connecting');
     let socket: Socket | null = null;
@@ -148,14 +153,13 @@ export class SocketLink {
       if (!isOver()) this.#opened(socket);
     } catch (error) {
       const reason = error as RollcallError;
-      const code = reason instanceof SocketLost && socket !== null ? (await socket.ended).code : 0;
       socket?.close();
       const isWithout = !isOver() && socket?.isOpened === false && (await this.#isWithoutSocket());
       if (isOver()) return;
       this.#attempt = null;
       this.#socket = null;
       if (isWithout) this.#useHttp();
-      else this.#failed(reason, isRejected(reason) ? TOO_FAST : code);
+      else this.#failed(reason);
     }
   }
 
@@ -170,27 +174,25 @@ export class SocketLink {
     this.#opening?.resolve(true);
     this.#opening = null;
     for (const listener of this.#openListeners) listener();
-    void socket.ended.then(({ error, code }) => {
+    void socket.ended.then((error) => {
       if (this.#open !== socket) return;
-      this.#open = null;
-      this.#socket = null;
-      clearInterval(this.#check);
-      this.#failed(error, code);
+      this.#close();
+      this.#failed(error);
     });
   }
 
   /** Connects again, now or later; or ends, when the user is not let in. */
-  #failed(error: RollcallError, code: number): void {
-    if (this.#transport.closing.aborted || this.#isSuspended) return;
+  #failed(error: RollcallError): void {
+    const code = (error as Partial<SocketLost>).closeCode;
     const isAboutToken = error.aboutToken || code === TOKEN_ENDED;
     const canRenew = isAboutToken && !this.#isTokenRenewed && this.#transport.rejectToken();
     if ((isAboutToken && !canRenew) || code === FORBIDDEN || /_not_found$/.test(error.code)) {
-      this.#end(errorOfClose(error, code));
+      this.#end(errorOfClose(error));
       return;
     }
     this.#isTokenRenewed ||= canRenew;
     const isAtOnce = canRenew || (code === SERVER_STOPPING && this.#failures === 0);
-    const leastMs = code === TOO_FAST ? TOO_FAST_DELAY_MS : (error.retryAfterMs ?? 0);
+    const leastMs = code === TOO_FAST || error.status === LIMITED ? TOO_FAST_DELAY_MS : 0;
     const delayMs = isAtOnce
       ? Math.random() * FIRST_RETRY_MS
       : Math.max(leastMs, backoffMs(this.#failures, FIRST_RETRY_MS, RETRY_DELAY_MAX_MS));
@@ -208,6 +210,8 @@ export class SocketLink {
 
   /** The user is not let in. What uses the socket gets the error; a later use begins anew. */
   #end(error: RollcallError): void {
+    this.#isRejected = true;
+    this.#hasBeenOpen = false;
     this.#transport.status.report(this, 'closed', error);
     this.#opening?.reject(error);
     this.#opening = null;
@@ -236,18 +240,16 @@ export class SocketLink {
 
   /** The token ends soon. A token that has as little time left is not requested again at once. */
   #renew(): void {
-    const socket = this.#open ?? this.#socket;
     const delayMs = Math.max(0, this.#renewedAt + RENEW_AGAIN_MS - Date.now());
     clearTimeout(this.#renewal);
     this.#renewal = setTimeout(async () => {
-      if (this.#open !== socket) return;
       this.#renewedAt = Date.now();
       try {
         const token = await this.#transport.renewToken();
-        if (token !== null) await socket?.request({ op: 'auth', token });
+        if (token !== null) await this.#open?.request({ op: 'auth', token });
       } catch {
         // The token cannot be had now. The old one is good for some seconds.
-        this.#renew();
+        if (this.#open !== null) this.#renew();
       }
     }, delayMs);
   }
@@ -263,7 +265,7 @@ export class SocketLink {
   /** The machine was asleep or offline, or the page was in the background. */
   #wakeUp(): void {
     if (isPageHidden() || this.#isSuspended) return;
-    if (this.#open !== null) this.#checkAlive(CHECK_MS);
+    if (this.#open !== null) this.#checkAlive(0);
     else if (this.#timer !== undefined) this.#connectNow();
   }
 
@@ -307,7 +309,8 @@ export class SocketLink {
     this.#opening = null;
     this.#failures = 0;
     this.#hasBeenOpen = false;
-    if (!this.#transport.closing.aborted) this.#transport.status.report(this, null);
+    // That the user is not let in is shown until something uses the socket again.
+    if (!this.#isRejected) this.#transport.status.report(this, null);
   }
 }
 
@@ -323,16 +326,11 @@ function opening(): Opening {
   return { promise, resolve, reject };
 }
 
-/** The server did not accept the login for another reason than the token: there are too many sockets of the user. */
-const isRejected = (error: RollcallError) => error.code === 'invalid_request';
-
-/** The code of the close frame, where it has one: `user_not_found`. */
-const errorOfClose = (error: RollcallError, code: number): RollcallError =>
+/** The server has closed the socket with the reason: `user_not_found`. */
+const errorOfClose = (error: RollcallError): RollcallError =>
   error instanceof SocketLost
     ? new RollcallError(
-        (code === FORBIDDEN || code === TOKEN_ENDED) && /^\w+$/.test(error.message)
-          ? (error.message as RollcallError['code'])
-          : 'invalid_access_token',
+        /^\w+$/.test(error.message) ? (error.message as RollcallError['code']) : 'invalid_access_token',
         'the server has ended the connection of this user',
       )
     : error;

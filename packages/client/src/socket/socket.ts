@@ -6,7 +6,15 @@ import type { ReceivedEvent } from '../streams/received-event.ts';
 export type Frame = Readonly<Record<string, unknown>> & { readonly op: string };
 
 /** The socket is lost. What used it goes on when there is another one. */
-export class SocketLost extends RollcallError {}
+export class SocketLost extends RollcallError {
+  /** The code with which the server closed the socket; 1006 where it did not. */
+  readonly closeCode: number;
+
+  constructor(message: string, closeCode = 1006) {
+    super('network', message);
+    this.closeCode = closeCode;
+  }
+}
 
 interface Pending {
   readonly resolve: () => void;
@@ -23,6 +31,8 @@ interface Answer {
 }
 
 const PROTOCOL = 'rollcall.v1';
+/** The status of `invalid_request`: a limit of the server rejects a frame so, and will accept it later. */
+export const LIMITED = 429;
 const ANSWER_TIMEOUT_MS = 10_000;
 const LATE = 'the server did not answer in time';
 /** The reason where the client itself closed the socket. */
@@ -33,8 +43,8 @@ export const hasWebSocket = (): boolean => (globalThis as { WebSocket?: unknown 
 
 /** One WebSocket, from its opening to its end: numbers the frames, and gives answers and events to whom they concern. */
 export class Socket {
-  /** Resolves with the reason, and the code with which the server closed it: 1006 where it did not. */
-  readonly ended: Promise<{ readonly error: SocketLost; readonly code: number }>;
+  /** Resolves with the reason. */
+  readonly ended: Promise<SocketLost>;
   /** Whether it was opened: otherwise there may be no socket at this address. */
   isOpened = false;
   /** When something was last received. */
@@ -44,7 +54,7 @@ export class Socket {
   readonly #watches = new Map<number, (event: ReceivedEvent) => void>();
   readonly #onExpiring: () => void;
   #ref = 0;
-  #end: (ended: { error: SocketLost; code: number }) => void = () => {};
+  #end: (error: SocketLost) => void = () => {};
   #isOver = false;
 
   /** @param onExpiring called when the token ends soon */
@@ -56,7 +66,7 @@ export class Socket {
     this.#ws = new WebSocket(url, PROTOCOL);
     listen(this.#ws, 'message', (event) => this.#receive(String((event as { data?: unknown }).data)));
     listen(this.#ws, 'close', (event) => {
-      const { code = 1006, reason } = event as { code?: number; reason?: string };
+      const { code, reason } = event as { code?: number; reason?: string };
       this.#finish(reason || `the socket was closed (${code})`, code);
     });
   }
@@ -70,7 +80,7 @@ export class Socket {
         clearTimeout(timer);
         resolve();
       });
-      void this.ended.then(({ error }) => {
+      void this.ended.then((error) => {
         clearTimeout(timer);
         reject(error);
       });
@@ -85,7 +95,7 @@ export class Socket {
     let timer: ReturnType<typeof setTimeout> | undefined;
     try {
       await new Promise<void>((resolve, reject) => {
-        if (this.#isOver) return reject(new SocketLost('network', CLOSED));
+        if (this.#isOver) return reject(new SocketLost(CLOSED));
         this.#pending.set(ref, { resolve, reject });
         timer = setTimeout(() => this.close(LATE), ANSWER_TIMEOUT_MS);
         this.#ws.send(JSON.stringify({ ...frame, ref }));
@@ -110,7 +120,7 @@ export class Socket {
   close(reason: string = CLOSED): void {
     if (this.#isOver) return;
     this.#ws.close(1_000);
-    this.#finish(reason, 1006);
+    this.#finish(reason);
   }
 
   #receive(text: string): void {
@@ -123,17 +133,20 @@ export class Socket {
       onEvent?.({ type: event === 'ended' ? 'error' : (event ?? ''), data, id });
     } else if (event === 'expiring') this.#onExpiring();
     else if (error === undefined) this.#pending.get(ref ?? 0)?.resolve();
-    else this.#pending.get(ref ?? 0)?.reject(errorIn(text, 'error', error));
+    else
+      this.#pending
+        .get(ref ?? 0)
+        ?.reject(errorIn(text, 'error', error, { status: error === 'invalid_request' ? LIMITED : 0 }));
   }
 
-  #finish(reason: string, code: number): void {
+  #finish(reason: string, code?: number): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    const error = new SocketLost('network', reason);
+    const error = new SocketLost(reason, code);
     for (const { reject } of this.#pending.values()) reject(error);
     for (const onEvent of this.#watches.values()) onEvent({ type: 'lost', data: error, id: '' });
     this.#watches.clear();
-    this.#end({ error, code });
+    this.#end(error);
   }
 }
 

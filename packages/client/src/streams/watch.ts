@@ -136,7 +136,11 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
       after: this.#lastId || undefined,
     };
     try {
-      const onOpen = () => this.#options.onOpen?.();
+      const onOpen = () => {
+        // Only the state of the socket counts from now on.
+        this.#transport.status.report(this, null);
+        this.#options.onOpen?.();
+      };
       for await (const received of this.#linkOf().watch(frame, deadline, onOpen)) {
         const event = this.#take(received);
         if (event !== null) yield event;

@@ -1,0 +1,154 @@
+/** The status of a client through every transition, with its reason. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { until } from '../../server/test/support/waiting.ts';
+import type { RollcallClient } from '../src/index.ts';
+import { accept, type SocketScript, withScriptedSocket } from './support/scripted-socket.ts';
+
+const IDLE_MS = 1_000;
+const LOCATION = { page: 'a' };
+const short = ({ status }: RollcallClient) => {
+  const { state, reason } = status.get();
+  return reason === null ? state : `${state} ${reason.code}`;
+};
+
+/** All states from now on, each once in a row. */
+function statesOf(client: RollcallClient): string[] {
+  const states = [short(client)];
+  client.status.subscribe(() => {
+    if (states.at(-1) !== short(client)) states.push(short(client));
+  });
+  return states;
+}
+
+/** Closes the first socket once it has a watch. */
+const closing =
+  (code: number, reason = ''): SocketScript =>
+  (frame, index) => {
+    if (frame.op !== 'watch' || index > 0) return true;
+    accept(frame);
+    frame.ws.close(code, reason);
+    return false;
+  };
+
+describe('the status of a client', () => {
+  test('a client that is not let in is closed with the reason until it is used again', async (context) => {
+    await withScriptedSocket(closing(4403, 'user_not_found'), async ({ client }) => {
+      context.mock.timers.enable({ apis: ['setTimeout'] });
+      const states = statesOf(client);
+      const watch = client.presence.watch();
+      await watch.next();
+      await until('it is closed', () => short(client) === 'closed user_not_found');
+      await watch.return();
+      context.mock.timers.tick(IDLE_MS);
+      assert.equal(short(client), 'closed user_not_found');
+      assert.equal((await client.presence.watch().next()).value?.type, 'snapshot');
+      assert.deepEqual(states, ['connecting', 'open', 'closed user_not_found', 'connecting', 'open']);
+    });
+  });
+
+  test('a client that is closed by close() has no reason, also when it was not let in before', async () => {
+    await withScriptedSocket(closing(4403, 'group_not_found'), async ({ client }) => {
+      const states = statesOf(client);
+      await client.presence.watch().next();
+      await until('it is closed', () => short(client) === 'closed group_not_found');
+      await client.close();
+      assert.deepEqual(client.status.get(), { state: 'closed', reason: null });
+      assert.deepEqual(states.slice(-2), ['closed group_not_found', 'closed']);
+    });
+  });
+
+  for (const code of [1001, 1006, 4409, 4429] as const) {
+    test(`a client whose socket ends with ${code} is reconnecting and then open`, async (context) => {
+      const end: SocketScript = (frame, index) => {
+        if (frame.op !== 'watch' || index > 0) return true;
+        accept(frame);
+        if (code === 1006) frame.ws.terminate();
+        else frame.ws.close(code);
+        return false;
+      };
+      await withScriptedSocket(end, async ({ client, of }) => {
+        context.mock.timers.enable({ apis: ['setTimeout'] });
+        const states = statesOf(client);
+        const watch = client.presence.watch();
+        await watch.next();
+        const again = watch.next();
+        const announcement = client.presence.announce({ location: LOCATION });
+        await until('it is reconnecting', () => short(client) === 'reconnecting network');
+        // It waits for no more than half a second where the server stops, and for at least five where it was too fast.
+        context.mock.timers.tick(code === 4429 ? 4_999 : 500);
+        await until('it is open again', () => {
+          if (code === 4429) context.mock.timers.tick(100);
+          return short(client) === 'open';
+        });
+        await again;
+        assert.deepEqual(states, ['connecting', 'open', 'reconnecting network', 'open']);
+        assert.equal(of('auth').length, 2);
+        await until('its user is present', () => {
+          context.mock.timers.tick(100);
+          return of('present').some(({ ws }) => ws === of('auth')[1]?.ws);
+        });
+        assert.equal(await Promise.race([announcement.ended, 'goes on']), 'goes on');
+        context.mock.timers.reset();
+      });
+    });
+  }
+
+  test('a watch that failed for a while makes the status reconnecting, and open when it has begun again', async () => {
+    const script: SocketScript = (frame, index) => {
+      if (frame.op !== 'watch' || index > 0) return true;
+      frame.send({ ref: frame.ref, error: 'error', message: 'the store cannot be reached' });
+      return false;
+    };
+    await withScriptedSocket(script, async ({ client }) => {
+      const states = statesOf(client);
+      assert.equal((await client.presence.watch().next()).value?.type, 'snapshot');
+      assert.deepEqual(states, ['connecting', 'open', 'reconnecting error', 'open']);
+    });
+  });
+
+  test('a subscriber that throws breaks neither the connection nor other subscribers', async (context) => {
+    const thrown: unknown[] = [];
+    const others = process.listeners('uncaughtException');
+    process.removeAllListeners('uncaughtException');
+    const onUncaught = (error: unknown) => thrown.push(error);
+    process.on('uncaughtException', onUncaught);
+    context.after(() => {
+      process.off('uncaughtException', onUncaught);
+      for (const other of others) process.on('uncaughtException', other);
+    });
+    await withScriptedSocket(
+      () => true,
+      async ({ client, opened }) => {
+        const broken = new Error('thrown by a subscriber');
+        const unsubscribe = client.status.subscribe(() => {
+          throw broken;
+        });
+        const states = statesOf(client);
+        assert.equal((await client.presence.watch().next()).value?.type, 'snapshot');
+        unsubscribe();
+        assert.deepEqual(states, ['connecting', 'open']);
+        assert.equal(opened(), 1);
+        await until('the errors are reported', () => thrown.length > 0);
+        assert.deepEqual(new Set(thrown), new Set([broken]));
+      },
+    );
+  });
+
+  test('a subscriber is not called after it is unsubscribed, also by another one in the same change', async () => {
+    await withScriptedSocket(
+      () => true,
+      async ({ client }) => {
+        const calls: string[] = [];
+        const first = client.status.subscribe(() => {
+          calls.push('first');
+          first();
+          second();
+        });
+        const second = client.status.subscribe(() => calls.push('second'));
+        await client.presence.watch().next();
+        assert.deepEqual(calls, ['first']);
+      },
+    );
+  });
+});

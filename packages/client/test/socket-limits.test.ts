@@ -1,0 +1,65 @@
+/** What the server rejects for a while, and what a client must give back. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { until } from '../../server/test/support/waiting.ts';
+import type { RollcallError } from '../src/index.ts';
+import {
+  accept,
+  type ReceivedFrame,
+  type SocketScript,
+  withScriptedSocket,
+} from './support/scripted-socket.ts';
+
+const LOCATION = { page: 'a' };
+const TOO_MANY = { error: 'invalid_request', message: 'more than 5 requests in a second' };
+
+/** Rejects the first frame of this op because of the rate limit. */
+const limited =
+  (op: string): SocketScript =>
+  (frame, index) => {
+    if (frame.op !== op || index > 0) return true;
+    frame.send({ ref: frame.ref, ...TOO_MANY });
+    return false;
+  };
+
+describe('the limits of a socket', () => {
+  test('an announcement whose update is above the rate limit goes on, and its user is present', async () => {
+    await withScriptedSocket(limited('present'), async ({ client, of }) => {
+      const errors: RollcallError[] = [];
+      const onError = (error: RollcallError) => errors.push(error);
+      const announcement = client.presence.announce({ location: LOCATION, onError });
+      await until('the update is sent again', () => of('present').length === 2);
+      assert.deepEqual(
+        errors.map(({ code, retryable }) => [code, retryable]),
+        [['invalid_request', true]],
+      );
+      assert.equal(await Promise.race([announcement.ended, 'goes on']), 'goes on');
+    });
+  });
+
+  test('a watch that is above the rate limit is opened again', async () => {
+    await withScriptedSocket(limited('watch'), async ({ client }) => {
+      assert.equal((await client.presence.watch().next()).value?.type, 'snapshot');
+    });
+  });
+
+  test('a watch that ends while it is opened is unwatched when the server has opened it', async () => {
+    const held: ReceivedFrame[] = [];
+    const script: SocketScript = (frame) => {
+      if (frame.op === 'watch') held.push(frame);
+      return frame.op !== 'watch';
+    };
+    await withScriptedSocket(script, async ({ client, of }) => {
+      // Keeps the socket open.
+      client.presence.announce({ location: LOCATION });
+      const watch = client.presence.watch();
+      const next = watch.next();
+      await until('the watch is opened', () => held.length === 1);
+      await watch.return();
+      assert.equal((await next).done, true);
+      accept(held[0] as ReceivedFrame);
+      await until('it is unwatched', () => of('unwatch').length === 1);
+      assert.equal(of('unwatch')[0]?.watch, held[0]?.ref);
+    });
+  });
+});
