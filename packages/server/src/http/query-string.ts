@@ -30,7 +30,9 @@ export function parseQueryString(text: string): RawQuery | MalformedQuery {
     const value = equals === -1 ? '' : decoded(pair.slice(equals + 1));
     if (name === null || value === null) return new MalformedQuery(name ?? rawName);
     const before = query[name];
-    query[name] = before === undefined ? value : [before, value].flat();
+    if (before === undefined) query[name] = value;
+    else if (typeof before === 'string') query[name] = [before, value];
+    else before.push(value);
   }
   return query;
 }

@@ -52,7 +52,9 @@ export function requestCheck(operation: AnyOperation, services: HttpServices): R
     if (queryRequired || exchange.rawQuery !== NO_QUERY) errors = collect(query, exchange, errors, inQuery);
     else exchange.query = NO_QUERY;
     if (page !== null) errors = collect(page, exchange, errors);
-    if (rule !== null) errors = collect(rule, exchange, errors);
+    // A rule would report as missing what is in the malformed query.
+    if (rule !== null && !(exchange.rawQuery instanceof MalformedQuery))
+      errors = collect(rule, exchange, errors);
     if (errors === null) return undefined;
     if (operation.rejectInvalid === undefined) throw validationError(errors);
     return operation.rejectInvalid(exchange, errors, services);
@@ -103,9 +105,10 @@ function queryCheck(schema: ObjectSchema): Part {
   const read = queryReader(schema);
   return (exchange, errors) => {
     const { rawQuery } = exchange;
-    const isMalformed = rawQuery instanceof MalformedQuery;
-    if (isMalformed) errors.invalid.add(rawQuery.parameter, ESCAPES_EXPECTED);
-    exchange.query = read(isMalformed ? NO_QUERY : rawQuery, errors);
+    if (rawQuery instanceof MalformedQuery) {
+      errors.invalid.add(rawQuery.parameter, ESCAPES_EXPECTED);
+      exchange.query = NO_QUERY;
+    } else exchange.query = read(rawQuery, errors);
   };
 }
 

@@ -229,7 +229,7 @@ describe('a client token', () => {
     expectOk(await viewer(token({ other: huge })));
     expectTokenFailure(await viewer(token({ user_id: huge })), 'invalid_project_token');
     expectTokenFailure(await viewer(token({ group_id: huge })), 'invalid_project_token');
-    assert.equal((await viewer(token({ other: 'x'.repeat(40_000) }))).status, 431);
+    assert.equal((await viewer(token({ other: 'x'.repeat(60_000) }))).status, 431);
   });
 });
 

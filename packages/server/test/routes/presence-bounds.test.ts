@@ -93,6 +93,19 @@ describe('a location has at most 8 KiB of JSON', () => {
     expectError(await p.project.get(path(tooLarge)), 400, 'invalid_field', 'location', '8192 bytes');
   });
 
+  test('a filter of the largest location is read also where each of its bytes is escaped in the query', async () => {
+    const p = await presence();
+    const euros = '\u{20ac}'.repeat(900);
+    const location = { a: euros, b: euros, c: euros };
+    await p.set('a', location);
+    const query = new URLSearchParams({ location: JSON.stringify(location), partial_match: 'true' });
+    assert.ok(`${query}`.length > 24_000);
+    assert.equal(
+      expectOk<PresencePage>(await p.project.get(`/v1/groups/g/presence?${query}`)).users.length,
+      1,
+    );
+  });
+
   test('the 8 KiB of a location count UTF-8 bytes and escapes as written', async () => {
     const p = await presence();
     // 3 bytes each, 6 where it is escaped; with `{"k":"","l":""}` around them.

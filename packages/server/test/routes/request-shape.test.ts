@@ -219,6 +219,8 @@ describe('the order of checks: the first failure answers', () => {
     expectError(await put('[]'), 400, 'invalid_request');
     expectError(await put('{"nick":1}'), 400, 'unexpected_field', 'nick');
     expectError(await put('{"name":"G"}'), 400, 'invalid_field', 'query parameter a');
+    const required = await project.get('/v1/users/u/presence?groupID=%ff');
+    expectError(required, 400, 'invalid_field', 'query parameter groupID');
   });
 
   test('unknown references are reported before conflicts', async () => {

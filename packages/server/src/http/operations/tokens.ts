@@ -9,9 +9,6 @@ const tag = {
   description: 'Access tokens, which can be revoked.',
 };
 
-/** A token has a few hundred bytes. This body needs no token, so it must not take long to read. */
-const AUTHORIZATION_MAX_BYTES = 64 * 1_024;
-
 const ACCESS_TOKEN =
   'eyJhbGciOiJIUzUxMiIsInR5cCI6IkpXVCJ9.eyJzZXNzaW9uX2lkIjoiOXQyayIsImlhdCI6MTc3MjM1NTYwMH0.Zm9yLXNob3ctb25seQ';
 const APP_TOKEN =
@@ -23,7 +20,6 @@ const authorize = operationsOf('none', tag)('POST /v1/authorize', {
   description: 'Needs no `Authorization` header: the body is the credential.',
   body: {
     schema: Authorization,
-    maxBytes: AUTHORIZATION_MAX_BYTES,
     examples: { appToken: { value: { signed_app_token: APP_TOKEN } } },
   },
   answer: {
