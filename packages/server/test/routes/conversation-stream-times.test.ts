@@ -8,6 +8,7 @@ import { MovedClock } from '../support/moved-clock.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { Project } from '../support/project-client.ts';
 import { StreamReader } from '../support/stream-reader.ts';
+import { until } from '../support/waiting.ts';
 
 const clock = new MovedClock();
 const server = oneServer({ clock });
@@ -77,6 +78,113 @@ describe('a change of a thread in a stream of threads', () => {
         const shown = reader.of('thread').map(({ data }) => [data.id, data.total]);
         assert.deepEqual(Object.fromEntries(shown), { t: 3, other: 0 });
       }
+    });
+  });
+});
+
+describe('a thread that enters or leaves the filter of a stream of threads', () => {
+  const OPEN = `${THREADS}&resolved=false`;
+  const shown = (reader: StreamReader) =>
+    reader.events.filter(({ type }) => type !== 'snapshot').map(({ type, data }) => [type, data.id]);
+  const resolve = async (project: Project, thread: string, resolved: boolean) =>
+    expectDone(await project.put(threadPath(thread), { resolved }));
+  /** Moves the clock until the reader has what was written before, and the thread `last`. */
+  const tick = async (project: Project, reader: StreamReader) => {
+    const name = `N${clock.now()}`;
+    expectDone(await project.put(threadPath('last'), { groupID: 'g', name }));
+    await until('the last thread', () => {
+      clock.move(1_000);
+      return reader.of('thread').some(({ data }) => data.name === name);
+    });
+  };
+  const withReader = async (
+    project: Project,
+    path: string,
+    use: (reader: StreamReader) => Promise<void>,
+    headers = {},
+  ) => {
+    const reader = await StreamReader.open(project, path, headers);
+    try {
+      await use(reader);
+    } finally {
+      reader.close();
+    }
+  };
+
+  test('a thread that was never within the filter is not removed, whatever happens to it', async () => {
+    const project = await projectWithThread(server);
+    const location = { page: '1' };
+    for (const id of ['done', 'elsewhere'])
+      expectDone(await project.put(threadPath(id), { groupID: 'g', name: id, resolved: true }));
+    expectDone(await project.put(threadPath('last'), { groupID: 'g', name: 'L', location }));
+    const at = `&location=${encodeURIComponent(JSON.stringify(location))}`;
+    for (const path of [OPEN, THREADS + at]) {
+      await withReader(project, path, async (reader) => {
+        await reader.snapshot();
+        expectDone(await write(project, 'done', `m${clock.now()}`));
+        expectDone(await project.put(threadPath('elsewhere'), { location: { page: path } }));
+        await tick(project, reader);
+        expectDone(await project.delete(threadPath('elsewhere')));
+        expectDone(await project.put(threadPath('elsewhere'), { groupID: 'g', name: 'N', resolved: true }));
+        await tick(project, reader);
+        assert.deepEqual(shown(reader), [
+          ['thread', 'last'],
+          ['thread', 'last'],
+        ]);
+      });
+    }
+  });
+
+  test('readers who come, or come back, while a thread enters and leaves the filter end with the list as it is', async () => {
+    const project = await projectWithThread(server);
+    const known = (reader: StreamReader) => {
+      const ids = new Set<string>();
+      for (const { type, data } of reader.events) {
+        if (type === 'snapshot') for (const { id } of data.threads) ids.add(id);
+        else if (type === 'thread') ids.add(data.id);
+        else ids.delete(data.id);
+      }
+      return ids;
+    };
+    await withReader(project, OPEN, async (first) => {
+      const { id } = await first.snapshot();
+      await resolve(project, 't', true);
+      await tick(project, first);
+      for (let round = 0; round < 10; round += 1) {
+        const flipped = (async () => {
+          for (const resolved of [false, true, false, true]) await resolve(project, 't', resolved);
+        })();
+        const headers = [{}, {}, {}, { 'last-event-id': id }, { 'last-event-id': id }];
+        const readers = await Promise.all(headers.map((some) => StreamReader.open(project, OPEN, some)));
+        await flipped;
+        try {
+          for (const reader of [first, ...readers]) await tick(project, reader);
+          for (const reader of [first, ...readers]) assert.deepEqual([...known(reader)], ['last']);
+        } finally {
+          for (const reader of readers) reader.close();
+        }
+      }
+    });
+  });
+
+  test('a thread that came and went while a reader was away is not removed', async () => {
+    const project = await projectWithThread(server);
+    await withReader(project, OPEN, async (first) => {
+      const { id } = await first.snapshot();
+      expectDone(await project.put(threadPath('guest'), { groupID: 'g', name: 'Guest' }));
+      await tick(project, first);
+      await resolve(project, 'guest', true);
+      await resolve(project, 't', true);
+      await tick(project, first);
+      await first.until('the removals', () => first.of('removed').length === 2);
+      const returning = async (second: StreamReader) => {
+        await tick(project, second);
+        assert.deepEqual(
+          second.of('removed').map(({ data }) => data.id),
+          ['t'],
+        );
+      };
+      await withReader(project, OPEN, returning, { 'last-event-id': id });
     });
   });
 });

@@ -25,6 +25,8 @@ import { ThreadTexts } from './thread-texts.ts';
 const SNAPSHOT = { after: null, limit: 50, maxBytes: 1_024 * 1_024 } as const;
 /** Of how many threads the feed remembers what was sent, or that the filter hides them. */
 const REMEMBERED_MAX = 1_000;
+/** No revision: a reader's snapshot, or what it missed, has a thread that is not sent to the others yet. */
+const SHOWN_TO_SOME = '';
 /** How many events a returning reader can have missed: more than one reading finds. */
 const STORED_EVENTS_MAX = 2_000;
 /** Most changed threads that wait to be read; after more, each reader begins again with a snapshot. */
@@ -36,6 +38,8 @@ const WRITTEN_AT_ONCE = 50;
 interface ListEvent {
   readonly position: number;
   readonly threadId: string;
+  /** Whether a reader with everything before it may have the thread. */
+  readonly wasShown: boolean;
 }
 
 /**
@@ -49,8 +53,10 @@ export class ThreadListFeed extends ConversationFeed {
   readonly #beginComparison: () => Promise<void>;
   /** With the revision that the thread had before, or null where it is sent in any case. */
   #waiting = new Map<string, Revision | null>();
-  /** The revision that was sent last; null: the filter hides the thread. */
+  /** The revision that was sent last, or {@link SHOWN_TO_SOME}; null: the filter hides the thread. */
   readonly #sent = new Map<string, Revision | null>();
+  /** Whether the filter hides every thread that is not in `#sent`; else a reader may have it from a page of the list. */
+  #isSentComplete = false;
   readonly #events: ListEvent[] = [];
   /** Null until the feed has begun, and after changes were dropped: then each reader begins again with a snapshot. */
   #beginning: Promise<void> | null = null;
@@ -155,17 +161,34 @@ export class ThreadListFeed extends ConversationFeed {
     return thread !== null && this.#passes(thread) ? thread : null;
   }
 
-  /** Adds an event, unless the thread is as it was sent, or was never within the filter. */
+  /** Adds an event, unless the thread is as it was sent, or is known to have been hidden before. */
   #add(threadId: string, revision: Revision | null): void {
-    const sent = this.#sent.get(threadId);
-    this.#sent.delete(threadId);
-    this.#sent.set(threadId, revision);
-    if (this.#sent.size > REMEMBERED_MAX) this.#sent.delete(this.#sent.keys().next().value as string);
+    const sent = this.#sentOf(threadId);
+    this.#remember(threadId, revision);
     if (sent === revision) return;
     const position = this.at.position + 1;
     this.at = { epoch: this.at.epoch, position };
-    this.#events.push({ position, threadId });
+    this.#events.push({ position, threadId, wasShown: sent !== null });
     if (this.#events.length > STORED_EVENTS_MAX) this.#events.shift();
+  }
+
+  /** Undefined where the feed does not know whether the filter hid the thread. */
+  #sentOf(threadId: string): Revision | null | undefined {
+    const sent = this.#sent.get(threadId);
+    return sent === undefined && this.#isSentComplete ? null : sent;
+  }
+
+  #remember(threadId: string, revision: Revision | null): void {
+    this.#sent.delete(threadId);
+    if (revision !== null || !this.#isSentComplete) this.#sent.set(threadId, revision);
+    if (this.#sent.size <= REMEMBERED_MAX) return;
+    this.#isSentComplete = false;
+    this.#sent.delete(this.#sent.keys().next().value as string);
+  }
+
+  /** A reader gets the threads as they are now. Where they are hidden at the next reading, all readers are sent that. */
+  #showToSome(threads: Iterable<ThreadRecord>): void {
+    for (const { id } of threads) if (this.#sentOf(id) === null) this.#remember(id, SHOWN_TO_SOME);
   }
 
   /** Sends the threads of these events as they were read. Readers whose texts are alike get the same bytes. */
@@ -209,7 +232,11 @@ export class ThreadListFeed extends ConversationFeed {
     const { epoch, position } = this.at;
     const viewer = session.request.viewer?.userId ?? null;
     const changes: StreamEvent[] = [];
-    for (const event of events) changes.push(this.#event(event, await this.#find(event.threadId, viewer)));
+    for (const event of events) {
+      const thread = await this.#find(event.threadId, viewer);
+      if (thread !== null) this.#showToSome([thread]);
+      if (thread !== null || event.wasShown) changes.push(this.#event(event, thread));
+    }
     // Where the feed has begun again, the reader begins with a snapshot.
     if (epoch !== this.at.epoch) return;
     session.position = position;
@@ -227,17 +254,21 @@ export class ThreadListFeed extends ConversationFeed {
     const viewer = session.request.viewer?.userId ?? null;
     const { epoch, position } = this.at;
     const { threads, last } = await this.#head(viewer);
+    this.#showToSome(threads);
     // Changes from before the feed began again are read once more.
     session.position = epoch === this.at.epoch ? position : NOWHERE;
     const token = last === null ? null : pageTokens.issue([...this.#listName], last);
     return textOf([threadsSnapshot(threads, token, this.idAt(position))]);
   }
 
-  /** The last event of each thread after a position. */
+  /** The last event of each thread after a position, for a reader who has everything up to there. */
   #after(start: number): ListEvent[] {
     const events = this.#events.filter(({ position }) => position > start);
+    const wasShown = new Map(events.toReversed().map((event) => [event.threadId, event.wasShown]));
     const latest = new Map(events.map((event) => [event.threadId, event]));
-    return events.filter((event) => latest.get(event.threadId) === event);
+    return events
+      .filter((event) => latest.get(event.threadId) === event)
+      .map((event) => ({ ...event, wasShown: wasShown.get(event.threadId) !== false }));
   }
 
   /** Takes the head of the list as what is known, from which each reader's snapshot goes on. Idempotent. */
@@ -252,11 +283,12 @@ export class ThreadListFeed extends ConversationFeed {
   async #readBeginning(): Promise<void> {
     await this.#beginComparison();
     this.#waiting.clear();
-    const { threads } = await this.#head(null);
+    const { threads, last } = await this.#head(null);
     this.at = { epoch: newEpoch(), position: this.at.position };
     this.#sent.clear();
     this.#events.length = 0;
     for (const { id, revision } of threads) this.#sent.set(id, revision);
+    this.#isSentComplete = last === null;
     this.restartAll();
   }
 
