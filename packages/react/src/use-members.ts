@@ -2,6 +2,7 @@ import type { Member, RollcallClient, RollcallError } from '@rollcall/client';
 import { useMemo } from 'react';
 import { storeOf } from './client-stores.ts';
 import { type LiveStore, untilStopped } from './live-store.ts';
+import { retried } from './retried.ts';
 import { useProvided } from './rollcall-provider.ts';
 import { useStore } from './use-store.ts';
 import { useViewer } from './use-viewer.ts';
@@ -36,13 +37,13 @@ const LIMIT = 100;
 const membersStore = (client: RollcallClient, groupID: string | null): LiveStore<MembersState> =>
   storeOf<MembersState>(client, ['members', groupID], UNREAD, async (set, signal) => {
     if (groupID === null) return;
-    try {
-      const { items, total, next } = await client.members(groupID, { signal }).page({ limit: LIMIT });
-      set(() => ({ members: items, total, isLoading: false, error: null, token: next }));
-      await untilStopped(signal);
-    } catch (error) {
-      set((state) => ({ ...state, isLoading: false, error: error as RollcallError }));
-    }
+    const read = () => client.members(groupID, { signal }).page({ limit: LIMIT });
+    const onError = (error: RollcallError) => set((state) => ({ ...state, isLoading: false, error }));
+    const page = await retried(read, onError, signal);
+    if (page === null) return;
+    const { items, total, next } = page;
+    set(() => ({ members: items, total, isLoading: false, error: null, token: next }));
+    await untilStopped(signal);
   });
 
 const all = (state: MembersState) => state;

@@ -1,6 +1,7 @@
 import type { RollcallClient, RollcallError, Viewer } from '@rollcall/client';
 import { storeOf } from './client-stores.ts';
 import { type LiveStore, untilStopped } from './live-store.ts';
+import { retried } from './retried.ts';
 import { useRollcall } from './rollcall-provider.ts';
 import { useStore } from './use-store.ts';
 
@@ -14,17 +15,15 @@ export interface ViewerState {
 
 const UNREAD: ViewerState = { viewer: null, error: null };
 
-/** The store of a client's viewer. It is read once, and again when it is used after it was not. */
+/** The store of a client's viewer. It is read until it is there, and again when it is used after it was not. */
 const viewerStore = (client: RollcallClient): LiveStore<ViewerState> =>
-  storeOf<ViewerState>(client, ['viewer'], UNREAD, (set, signal) =>
-    client.viewer({ signal }).then(
-      (viewer) => {
-        set(() => ({ viewer, error: null }));
-        return untilStopped(signal);
-      },
-      (error: RollcallError) => set(({ viewer }) => ({ viewer, error })),
-    ),
-  );
+  storeOf<ViewerState>(client, ['viewer'], UNREAD, async (set, signal) => {
+    const onError = (error: RollcallError) => set((state) => ({ ...state, error }));
+    const viewer = await retried(() => client.viewer({ signal }), onError, signal);
+    if (viewer === null) return;
+    set(() => ({ viewer, error: null }));
+    await untilStopped(signal);
+  });
 
 const all = (state: ViewerState) => state;
 

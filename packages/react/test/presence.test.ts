@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { skipsPages } from '../../server/test/pages/chromium.ts';
+import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
 import { REACT_VERSIONS } from './support/bundle.ts';
 import { oneHost } from './support/host.ts';
 
@@ -15,6 +15,9 @@ const shows = (page: Page, id: string, value: unknown) =>
 
 const shown = async (page: Page, id: string) =>
   JSON.parse(String(await page.locator(`#${id}`).textContent()));
+
+/** A call is sent three times before it fails, and two hooks read. */
+const FAILURES = 8;
 
 /** React's development version recommends its tools on the console. */
 const isNoAdvertisement = (text: string) => !text.includes('React DevTools');
@@ -66,6 +69,25 @@ for (const react of REACT_VERSIONS) {
         await shows(page, 'my-error', 'group_not_found');
         await shows(page, 'viewer', 'group_not_found');
         await shows(page, 'others', []);
+      });
+    });
+
+    test('useViewer, useSelf and useMembers read again after errors that pass', async () => {
+      const project = await host.value.project('ada', 'bob');
+      await visit('about:blank', {}, async ({ page }) => {
+        let failed = 0;
+        const headers = { 'access-control-allow-origin': '*' };
+        await page.route(/\/(viewer|members\?.*)$/, (route) => {
+          if (route.request().method() === 'OPTIONS' || failed >= FAILURES) return route.continue();
+          failed += 1;
+          return route.fulfill({ status: 503, headers, json: { error: 'error', message: 'no' } });
+        });
+        await page.goto(await host.value.address(react, project, 'ada', { view: 'everything' }));
+        await shows(page, 'viewer', 'error');
+        await shows(page, 'viewer', 'ADA');
+        await shows(page, 'self', 'ada');
+        await shows(page, 'members', { count: 2, total: 2, hasMore: false, isLoading: false });
+        assert.equal(failed, FAILURES);
       });
     });
 

@@ -111,6 +111,7 @@ const VIEWS: Readonly<Record<string, readonly FunctionComponent[]>> = {
   watcher: [Others, Count, Status, Viewer],
   conversation: [Threads, Thread],
   members: [Members],
+  everything: [Me, Others, Status, Viewer, Members],
 };
 
 /** The application with the components of a view. */
