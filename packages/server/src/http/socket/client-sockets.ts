@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { limits, SOCKET_PROTOCOL } from '@rollcall/protocol';
 import { type ServerOptions, WebSocketServer } from 'ws';
 import { ProjectsInUse } from '../../broker/projects-in-use.ts';
-import { AccessChecks } from '../../realtime/conversation/access-checks.ts';
+import { AccessChecks } from '../../realtime/sessions/access-checks.ts';
 import { OpenStreams } from '../../realtime/sessions/open-streams.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { LoggedRequest } from '../logged-request.ts';

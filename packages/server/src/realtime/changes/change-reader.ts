@@ -7,7 +7,7 @@ import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import { changeEvent } from '../../wire/change-text.ts';
 import { heartbeatText } from '../../wire/event-text.ts';
 import type { StreamEvent } from '../../wire/stream-event.ts';
-import { EventSession, type EventSource } from '../conversation/event-session.ts';
+import { EventSession, type EventSource } from '../sessions/event-session.ts';
 import type { SessionRequest } from '../sessions/stream-request.ts';
 import { commentOf, textOf } from '../text/events-text.ts';
 import type { Text } from '../text/pieces.ts';

@@ -21,9 +21,9 @@ export interface ChannelReader {
   readonly isResumed: boolean;
   take(batch: Batch): void;
   /** Continues where the network stopped taking bytes. */
-  pump(): void;
+  resume(): void;
   /** Sends a sign of life, and disconnects a reader who has taken nothing for a while. */
   heartbeat(comment: Text): void;
-  /** Sends a snapshot with the next {@link pump}. A reader in the middle of a text is disconnected and reconnects. */
+  /** Sends a snapshot with the next {@link resume}. A reader in the middle of a text is disconnected and reconnects. */
   reopen(opening: Opening): void;
 }

@@ -181,7 +181,7 @@ export class Channel {
     while (this.#isPumpDue) {
       this.#isPumpDue = false;
       const writes = this.#snapshot?.text.writes ?? 1;
-      await inTicks([...this.lagging], writes, (reader) => reader.pump());
+      await inTicks([...this.lagging], writes, (reader) => reader.resume());
     }
     this.#isPumping = false;
   }

@@ -2,8 +2,8 @@ import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { type EventPosition, eventId } from '../../wire/conversation-events.ts';
 import { heartbeatText } from '../../wire/event-text.ts';
+import type { EventSession, EventSource } from '../sessions/event-session.ts';
 import { commentOf } from '../text/events-text.ts';
-import type { EventSession, EventSource } from './event-session.ts';
 import type { FeedParts } from './feed-parts.ts';
 
 /** The position of a reader who needs a snapshot. */

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import type { ListName } from '../../core/page-token.ts';
 import type { Store } from '../../store/store.ts';
-import type { EventSession } from './event-session.ts';
+import type { EventSession } from '../sessions/event-session.ts';
 import type { FeedReads } from './feed-reads.ts';
 
 /** The parts that the feeds of a process share. */

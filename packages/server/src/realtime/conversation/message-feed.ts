@@ -14,10 +14,10 @@ import {
   threadEvent,
 } from '../../wire/conversation-events.ts';
 import type { StreamEvent } from '../../wire/stream-event.ts';
+import type { EventSession } from '../sessions/event-session.ts';
 import { textOf } from '../text/events-text.ts';
 import type { Text } from '../text/pieces.ts';
 import { ConversationFeed, NOWHERE } from './conversation-feed.ts';
-import type { EventSession } from './event-session.ts';
 import type { FeedParts } from './feed-parts.ts';
 import { ThreadTexts } from './thread-texts.ts';
 

@@ -3,7 +3,7 @@ import type { ThreadRecord } from '../../store/ports/threads.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { threadEvent } from '../../wire/conversation-events.ts';
 import type { StreamEvent } from '../../wire/stream-event.ts';
-import type { EventSession } from './event-session.ts';
+import type { EventSession } from '../sessions/event-session.ts';
 import type { FeedParts } from './feed-parts.ts';
 
 /** Most users whose unread messages are counted in one statement. */

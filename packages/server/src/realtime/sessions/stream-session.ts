@@ -2,7 +2,7 @@ import type { ServiceError } from '../../core/service-error.ts';
 import type { Channel } from '../channels/channel.ts';
 import type { Batch, ChannelReader, Opening } from '../channels/channel-reader.ts';
 import type { Pieces, Text } from '../text/pieces.ts';
-import { StallWatch } from './stall-watch.ts';
+import { Session } from './session.ts';
 import type { StreamRequest } from './stream-request.ts';
 import type { Rest, StreamSink } from './stream-sink.ts';
 import type { UnsentTexts } from './unsent-texts.ts';
@@ -14,7 +14,7 @@ export interface SessionOwner {
   ended(session: StreamSession): void;
   /** The reader missed too much, and its sink takes a snapshot in place. */
   lost(session: StreamSession): void;
-  /** The stream ends because of a defect in this program. Called before {@link ended}. */
+  /** The stream ends because of a defect in this program. */
   failed(session: StreamSession, defect: unknown): void;
 }
 
@@ -27,11 +27,9 @@ const NOTHING = -1;
  * that is no longer stored, the reader gets a snapshot where its sink takes one, and is cut off otherwise. An exception in here
  * ends this connection and no other.
  */
-export class StreamSession implements ChannelReader {
-  readonly request: StreamRequest;
+export class StreamSession extends Session<StreamRequest> implements ChannelReader {
   readonly #owner: SessionOwner;
   #channel: Channel | null = null;
-  #sink: StreamSink | null = null;
   /** The text that the reader is in the middle of. */
   #text: Text | null = null;
   /** Of the text, once the sink is there. */
@@ -47,21 +45,18 @@ export class StreamSession implements ChannelReader {
   #isSlow = false;
   /** The reader is sent the next snapshot, and no event before it. */
   #isLost = false;
-  readonly #stall = new StallWatch();
-  #ending: ServiceError | 'closed' | null = null;
 
   constructor(request: StreamRequest, owner: SessionOwner) {
-    this.request = request;
+    super(request);
     this.#owner = owner;
-  }
-
-  /** Why the stream ended, or null. */
-  get ending(): ServiceError | 'closed' | null {
-    return this.#ending;
   }
 
   get channel(): Channel | null {
     return this.#channel;
+  }
+
+  get isBehind(): boolean {
+    return this.#channel?.lagging.has(this) !== false;
   }
 
   get isResumed(): boolean {
@@ -70,7 +65,7 @@ export class StreamSession implements ChannelReader {
 
   /** Whether the reader waits for a snapshot, and the network takes one. */
   get isReadyForSnapshot(): boolean {
-    return this.#isLost && this.#ending === null && this.#text === null && this.#sink?.writableLength === 0;
+    return this.#isLost && this.ending === null && this.#text === null && this.sink?.writableLength === 0;
   }
 
   /** Joins the readers of a channel. Nothing is sent before {@link start}. */
@@ -80,14 +75,8 @@ export class StreamSession implements ChannelReader {
     this.#open(channel, opening, knownTo);
   }
 
-  start(sink: StreamSink): void {
-    this.#sink = sink;
-    if (this.#ending === null) this.pump();
-    else sink.destroy();
-  }
-
   reopen(opening: Opening): void {
-    if (this.#rest !== null || this.#channel === null) this.#lose();
+    if (this.rest !== null || this.#channel === null) this.#lose();
     else this.#open(this.#channel, opening, NOTHING);
   }
 
@@ -95,53 +84,19 @@ export class StreamSession implements ChannelReader {
     this.#safely(() => this.#take(batch));
   }
 
-  /** Continues where the network stopped taking bytes. */
   resume(): void {
-    this.pump();
-  }
-
-  pump(): void {
     this.#safely(() => this.#pump());
   }
 
-  heartbeat(comment: Text): void {
-    this.#safely(() => this.#heartbeat(comment));
+  override heartbeat(comment: Text): void {
+    this.#safely(() => {
+      this.#pump();
+      super.heartbeat(comment);
+    });
   }
 
-  /** Ends the stream with an error event. A reader who lags gets the error when it reconnects. */
-  end(error: ServiceError): void {
-    if (this.#ending !== null) return;
-    this.#ending = error;
-    const rest = this.#rest;
-    this.#safely(() => this.#sink?.end(error, rest));
-    this.#leave();
-  }
-
-  /** Ends the connection without an event; the reader reconnects and resumes. */
-  disconnect(): void {
-    this.#sink?.destroy();
-    this.close();
-  }
-
-  /** The server stops: bytes that the network has not taken are not waited for. */
-  stop(): void {
-    this.#sink?.stop();
-    this.close();
-  }
-
-  /** The reader wants no more events. A text that it is in the middle of is written to its end. Idempotent. */
-  finish(): void {
-    if (this.#ending !== null) return;
-    const rest = this.#rest;
-    this.close();
-    if (rest !== null) this.#sink?.finish(rest);
-  }
-
-  /** The reader has disconnected. Idempotent. */
-  close(): void {
-    if (this.#ending !== null) return;
-    this.#ending = 'closed';
-    this.#leave();
+  override end(error: ServiceError): void {
+    this.#safely(() => super.end(error));
   }
 
   #safely(work: () => void): void {
@@ -154,7 +109,7 @@ export class StreamSession implements ChannelReader {
   }
 
   /** The rest of a text that the reader has received in part. */
-  get #rest(): Rest | null {
+  protected override get rest(): Rest | null {
     const next = this.#nextPiece;
     return this.#pieces !== null && next > 0 && next < this.#pieces.count
       ? { pieces: this.#pieces, next }
@@ -163,7 +118,7 @@ export class StreamSession implements ChannelReader {
 
   /** The reader cannot be sent what it missed. Idempotent. */
   #lose(): void {
-    if (this.#sink?.takesSnapshots !== true) {
+    if (this.sink?.takesSnapshots !== true) {
       this.disconnect();
     } else if (!this.#isLost) {
       this.#isLost = true;
@@ -175,11 +130,11 @@ export class StreamSession implements ChannelReader {
     const offset = this.#offset;
     if (offset >= batch.to) return;
     const isLevel = offset >= batch.from && offset < batch.first && offset >= this.#knownTo && !this.#isLost;
-    const sink = this.#sink;
+    const { sink } = this;
     const isBlocked = sink === null || sink.writableLength > 0;
     if (isLevel && !isBlocked && this.#text === null) {
       this.#offset = batch.to;
-      this.#write(sink, batch.text);
+      this.write(batch.text);
     } else {
       this.#isSlow ||= isBlocked;
       this.#lag();
@@ -192,26 +147,19 @@ export class StreamSession implements ChannelReader {
     else this.#pump();
   }
 
-  #heartbeat(comment: Text): void {
-    this.#pump();
-    const sink = this.#sink;
-    if (sink === null) return;
-    if (this.#stall.isStalled(sink)) this.disconnect();
-    else if (this.#channel?.lagging.has(this) === false && sink.writableLength === 0)
-      this.#write(sink, comment);
-  }
-
   #pump(): void {
-    const sink = this.#sink;
+    const { sink } = this;
     const channel = this.#channel;
     if (sink === null || channel === null || this.#isWaiting) return;
     this.#writePieces(sink);
     const isReady = this.#text === null && !this.#isLost && sink.writableLength === 0;
-    if (isReady && channel.isOpen) this.#catchUp(sink, channel);
+    if (isReady && channel.isOpen) this.#catchUp(channel);
   }
 
   /** Writes what the network takes; with more left, the reader lags. */
-  #write(sink: StreamSink, text: Text): void {
+  protected write(text: Text): void {
+    const { sink } = this;
+    if (sink === null) return;
     const pieces = sink.pieces(text);
     if (pieces.count === 1) {
       sink.write(pieces.piece(0));
@@ -240,7 +188,7 @@ export class StreamSession implements ChannelReader {
     // A piece that was taken at once is reported later, when another one may wait.
     if (!this.#isWaiting || sink.writableLength > 0) return;
     this.#isWaiting = false;
-    this.pump();
+    this.resume();
   }
 
   #open(channel: Channel, { text, offset }: Opening, knownTo: number): void {
@@ -252,7 +200,7 @@ export class StreamSession implements ChannelReader {
     this.#retain();
   }
 
-  #catchUp(sink: StreamSink, channel: Channel): void {
+  #catchUp(channel: Channel): void {
     const missed = channel.missed(this.#offset, this.#isSlow && this.#offset >= this.#knownTo);
     if (missed === null) {
       this.#lose();
@@ -261,7 +209,7 @@ export class StreamSession implements ChannelReader {
     this.#offset = Math.max(this.#offset, channel.sentTo);
     this.#isSlow = false;
     channel.lagging.delete(this);
-    if (missed.writes > 0) this.#write(sink, missed);
+    if (missed.writes > 0) this.write(missed);
   }
 
   /** The reader begins with this text, or has the last one. */
@@ -277,7 +225,7 @@ export class StreamSession implements ChannelReader {
     if (this.#text !== null && this.#text.writes > 1) this.#owner.unsent.retain(this.#text, this);
   }
 
-  #leave(): void {
+  protected leave(): void {
     this.#channel?.readers.delete(this);
     this.#channel?.lagging.delete(this);
     this.#channel = null;

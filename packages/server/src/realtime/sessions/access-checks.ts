@@ -1,6 +1,6 @@
 import { Repeated } from '../../concurrency/repeated.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
-import type { Watcher } from '../sessions/stream-request.ts';
+import type { Watcher } from './stream-request.ts';
 
 /** Most users of a project that are named; beyond, all of the project's readers are checked. */
 const NAMED_MAX = 1_000;

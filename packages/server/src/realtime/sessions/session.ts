@@ -1,0 +1,95 @@
+import type { ServiceError } from '../../core/service-error.ts';
+import type { Text } from '../text/pieces.ts';
+import { StallWatch } from './stall-watch.ts';
+import type { SessionRequest, Watcher } from './stream-request.ts';
+import type { Rest, StreamSink } from './stream-sink.ts';
+
+/** One reader of a stream: it is started once, and ends once. Nothing is sent before {@link start}. */
+export abstract class Session<Request extends SessionRequest = SessionRequest> implements Watcher {
+  readonly request: Request;
+  /** Null before the start. */
+  protected sink: StreamSink | null = null;
+  readonly #stall = new StallWatch();
+  #ending: ServiceError | 'closed' | null = null;
+
+  constructor(request: Request) {
+    this.request = request;
+  }
+
+  /** Why the stream ended, or null. */
+  get ending(): ServiceError | 'closed' | null {
+    return this.#ending;
+  }
+
+  start(sink: StreamSink): void {
+    this.sink = sink;
+    if (this.#ending === null) this.begin();
+    else sink.destroy();
+  }
+
+  /** Whether the reader was not sent all events. */
+  abstract get isBehind(): boolean;
+
+  /** Continues where the network stopped taking bytes. Idempotent. */
+  abstract resume(): void;
+
+  /** Disconnects a reader whose network takes nothing; the comment is for one who has everything, null for another. */
+  heartbeat(comment: Text | null): void {
+    const { sink } = this;
+    if (sink === null) return;
+    if (this.#stall.isStalled(sink)) this.disconnect();
+    else if (comment !== null && !this.isBehind && sink.writableLength === 0) this.write(comment);
+  }
+
+  /** Ends the stream with an error event. A reader who lags gets the error when it reconnects. */
+  end(error: ServiceError): void {
+    if (this.#ending !== null) return;
+    this.#ending = error;
+    try {
+      this.sink?.end(error, this.rest);
+    } finally {
+      this.leave();
+    }
+  }
+
+  /** Ends the connection without an event; the reader reconnects and resumes. */
+  disconnect(): void {
+    this.sink?.destroy();
+    this.close();
+  }
+
+  /** The server stops: bytes that the network has not taken are not waited for. */
+  stop(): void {
+    this.sink?.stop();
+    this.close();
+  }
+
+  /** The reader wants no more events. A text that it is in the middle of is written to its end. Idempotent. */
+  finish(): void {
+    if (this.#ending !== null) return;
+    const { rest } = this;
+    this.close();
+    if (rest !== null) this.sink?.finish(rest);
+  }
+
+  /** The reader has disconnected. Idempotent. */
+  close(): void {
+    if (this.#ending !== null) return;
+    this.#ending = 'closed';
+    this.leave();
+  }
+
+  /** What the reader has not got of the text that it is in the middle of. */
+  protected get rest(): Rest | null {
+    return null;
+  }
+
+  /** The sink is there: sends what the reader begins with. */
+  protected begin(): void {
+    this.resume();
+  }
+
+  /** Called once the stream has ended, for whatever reason. */
+  protected abstract leave(): void;
+  protected abstract write(text: Text): void;
+}
