@@ -1,5 +1,6 @@
 import type { ContentNode, RollcallClient, RollcallError, ViewerMessageCreation } from '@rollcall/client';
 import type { LiveStore } from './live-store.ts';
+import { retryDelay } from './retried.ts';
 import { type ThreadMessage, type ThreadState, textOf, withDraft, withOutcome } from './thread-state.ts';
 
 /** A text becomes one paragraph. */
@@ -8,9 +9,8 @@ export type MessageContent = string | readonly ContentNode[];
 type Messages = ReturnType<RollcallClient['threads']['messages']>;
 type Creation = { readonly createThread?: ViewerMessageCreation['createThread'] | undefined };
 
-/** An attempt that failed for a passing reason is repeated so often, after one second, then two, then four. */
+/** An attempt that failed for a passing reason is repeated so often. */
 const RETRIES = 3;
-const FIRST_RETRY_MS = 1_000;
 
 export const nodesOf = (content: MessageContent): readonly ContentNode[] =>
   typeof content === 'string' ? [{ type: 'p', children: [{ text: content }] }] : content;
@@ -24,19 +24,15 @@ export class SendQueue {
   readonly #messages: Messages;
   readonly #store: LiveStore<ThreadState>;
   readonly #threadID: string;
-  readonly #viewerID: string;
+  readonly #viewerID: () => string;
   readonly #creations = new Map<string, Creation>();
   #latest: Promise<void> = Promise.resolve();
 
-  constructor(
-    messages: Messages,
-    store: LiveStore<ThreadState>,
-    ids: { threadID: string; viewerID: string },
-  ) {
+  constructor(messages: Messages, store: LiveStore<ThreadState>, threadID: string, viewerID: () => string) {
     this.#messages = messages;
     this.#store = store;
-    this.#threadID = ids.threadID;
-    this.#viewerID = ids.viewerID;
+    this.#threadID = threadID;
+    this.#viewerID = viewerID;
   }
 
   send = (content: MessageContent, { createThread }: Creation = {}): string => {
@@ -46,7 +42,7 @@ export class SendQueue {
       id,
       threadID: this.#threadID,
       groupID: this.#store.get().thread?.groupID ?? '',
-      authorID: this.#viewerID,
+      authorID: this.#viewerID(),
       type: 'user_message',
       content: nodes,
       plaintext: textOf(nodes),
@@ -102,11 +98,10 @@ export class SendQueue {
         return null;
       } catch (reason) {
         const error = reason as RollcallError;
-        // The response to an attempt before was lost, and the message had arrived.
-        if (failures > 0 && error.code === 'message_already_exists') return null;
+        // No other message has this ID: the response to an attempt before was lost, and the message had arrived.
+        if (error.code === 'message_already_exists') return null;
         if (!error.retryable || failures >= RETRIES) return error;
-        const delayMs = Math.max(FIRST_RETRY_MS * 2 ** failures, error.retryAfterMs ?? 0);
-        await new Promise((resolve) => setTimeout(resolve, delayMs));
+        await retryDelay(failures, error);
       }
     }
   }

@@ -64,10 +64,13 @@ export function threadAfter(state: ThreadState, event: MessagesEvent<ViewerThrea
 
 /** The messages with a new or changed one. One that is older than all that are loaded is loaded with its page. */
 function withMessage({ messages, olderToken }: ThreadState, message: Message): readonly ThreadMessage[] {
-  const index = messages.findIndex(({ id, state }) => id === message.id && state === 'sent');
+  const index = messages.findIndex(
+    // A message that was just sent has the time of this machine until here.
+    ({ id, createdTimestamp }) => id === message.id && createdTimestamp === message.createdTimestamp,
+  );
   if (index !== -1) return messages.with(index, sent(message));
   const others = messages.filter(({ id }) => id !== message.id);
-  const [oldest] = others;
+  const oldest = others.find((other) => !isUnsent(other));
   const isOlder = oldest !== undefined && message.createdTimestamp < oldest.createdTimestamp;
   if (isOlder && olderToken !== null) return others;
   const after = others.findLastIndex(

@@ -18,7 +18,7 @@ import {
   withOlder,
 } from './thread-state.ts';
 import { useStore } from './use-store.ts';
-import { useViewerID } from './use-viewer.ts';
+import { useViewerID, viewerIDOf } from './use-viewer.ts';
 
 /** The thread to create when the first message is sent to it. */
 export type ThreadToCreate = NonNullable<ViewerMessageCreation['createThread']>;
@@ -68,27 +68,31 @@ const all = (state: ThreadState) => state;
 /** A thread with its messages, live. */
 export function useThread(threadID: string): UseThread {
   const client = useRollcall();
-  const viewerID = useViewerID();
+  // Drafts have the viewer as their author.
+  useViewerID();
   const store = threadStore(client, threadID);
   const state = useStore(store, all);
-  const actions = useMemo(
-    () => actionsOf(client, store, threadID, viewerID ?? ''),
-    [client, store, threadID, viewerID],
-  );
+  const actions = actionsFor(client, store, threadID);
   return useMemo(() => {
     const { thread, messages, isLoading, error, olderToken } = state;
     return { thread, messages, isLoading, error, hasOlder: olderToken !== null, ...actions };
   }, [state, actions]);
 }
 
-function actionsOf(
-  client: RollcallClient,
-  store: LiveStore<ThreadState>,
-  threadID: string,
-  viewerID: string,
-) {
+type Actions = ReturnType<typeof actionsOf>;
+
+const ACTIONS = new WeakMap<LiveStore<ThreadState>, Actions>();
+
+/** All components that show the thread send through one queue, which goes on when one of them is gone. */
+function actionsFor(client: RollcallClient, store: LiveStore<ThreadState>, threadID: string): Actions {
+  const actions = ACTIONS.get(store) ?? actionsOf(client, store, threadID);
+  ACTIONS.set(store, actions);
+  return actions;
+}
+
+function actionsOf(client: RollcallClient, store: LiveStore<ThreadState>, threadID: string) {
   const messages = client.threads.messages(threadID);
-  const queue = new SendQueue(messages, store, { threadID, viewerID });
+  const queue = new SendQueue(messages, store, threadID, () => viewerIDOf(client) ?? '');
   let loading: Promise<void> | null = null;
   const loadPage = async () => {
     const { olderToken } = store.get();

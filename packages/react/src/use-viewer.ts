@@ -34,3 +34,6 @@ const idOf = ({ viewer }: ViewerState) => viewer?.user.id ?? null;
 
 /** The ID of the user who is logged in; null until it is known. */
 export const useViewerID = (): string | null => useStore(viewerStore(useRollcall()), idOf);
+
+/** The same, outside of components. */
+export const viewerIDOf = (client: RollcallClient): string | null => idOf(viewerStore(client).get());

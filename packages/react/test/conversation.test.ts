@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { skipsPages } from '../../server/test/pages/chromium.ts';
+import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
 import { oneHost } from './support/host.ts';
 
 /** Waits until the page shows this value. */
@@ -95,6 +95,55 @@ describe(`threads and messages in Chromium`, { skip: skipsPages }, () => {
       await page.locator('#retry').click();
       await shows(page, 'messages', ['one sent', 'two failed']);
       assert.equal(await page.locator('#failed').textContent(), '"invalid_request"');
+    });
+  });
+
+  test('useThread retries a message with its createThread, also when the viewer was read after it was written', async () => {
+    const project = await host.value.project('ada');
+    await visit('about:blank', {}, async ({ page }) => {
+      const headers = { 'access-control-allow-origin': '*' };
+      const viewer = Promise.withResolvers<void>();
+      await page.route('**/viewer', async (route) => {
+        await viewer.promise;
+        await route.continue();
+      });
+      const rejected = '**/messages';
+      const body = { error: 'invalid_request', message: 'no' };
+      await page.route(rejected, (route) =>
+        route.request().method() === 'POST'
+          ? route.fulfill({ status: 400, json: body, headers })
+          : route.continue(),
+      );
+      await page.goto(await host.value.address(react, project, 'ada', { view: 'conversation' }));
+      await page.locator('#send').click();
+      await shows(page, 'messages', ['one failed', 'two failed']);
+      const isRead = page.waitForResponse('**/viewer');
+      viewer.resolve();
+      await isRead;
+      await page.unroute(rejected);
+      await page.locator('#retry').click();
+      await shows(page, 'messages', ['one sent', 'two failed']);
+      await shows(page, 'thread', ready('New', false));
+    });
+  });
+
+  test('useThread shows a message as sent that had arrived although no response did', async () => {
+    const project = await host.value.project('ada');
+    await host.value.server.request('PUT', '/v1/threads/t', {
+      token: project.token,
+      body: { groupID: 'g', name: 'T' },
+    });
+    await host.value.open(react, project, 'ada', { view: 'conversation' }, async ({ page }) => {
+      await shows(page, 'thread', ready('T', false));
+      const headers = { 'access-control-allow-origin': '*' };
+      const taken = { error: 'message_already_exists', message: 'taken' };
+      await page.route('**/messages', (route) =>
+        route.request().method() === 'POST'
+          ? route.fulfill({ status: 409, json: taken, headers })
+          : route.continue(),
+      );
+      await page.locator('#send').click();
+      await shows(page, 'messages', ['one sent', 'two sent']);
     });
   });
 });
