@@ -6,6 +6,7 @@ import type {
 } from '../presence/presence-store.ts';
 import type { Json } from '../values/json.ts';
 import { LeaseEndedError } from './presence-service.ts';
+import { slices } from './slices.ts';
 
 /** A connection that holds presence in the group. */
 export interface Holder {
@@ -20,8 +21,15 @@ interface Owner<Connection> {
   readonly now: number;
   readonly presence: PresenceStore;
   newLease(): string;
-  setAgain(connection: Connection, group: HeldGroup<Connection>, lease: string): Promise<void>;
+  /** Sets what these connections hold in the group, with another lease. */
+  setAgain(connections: readonly Connection[], group: HeldGroup<Connection>, lease: string): Promise<void>;
 }
+
+/** A connection whose holds of the lease are to end at a time. */
+type Release = Omit<Parameters<PresenceStore['release']>[0], 'now'>;
+
+/** Most failed releases of a group that are repeated at once. */
+const RELEASED_AT_ONCE = 100;
 
 /**
  * The holds of one group that belong to this process' lease. The group is watched: an update of another caller can end a hold, and
@@ -35,7 +43,10 @@ export class HeldGroup<Connection = unknown> {
   readonly #holders = new Map<string, Map<Connection, Holder>>();
   #lease: string;
   #renewedAt: number;
+  /** Updates and releases that are under way. */
   #updates = 0;
+  /** Releases that failed, by user and connection. The lease goes on meanwhile, so they are repeated until one succeeds. */
+  readonly #unreleased = new Map<string, Release>();
   #watch: Promise<PresenceWatch> | null = null;
   #checkedAt: number;
   /** The lease had no holds at the last renewal, which ended at {@link #checkedAt}. An event with the reason may be under way. */
@@ -50,17 +61,14 @@ export class HeldGroup<Connection = unknown> {
     this.#checkedAt = owner.now;
   }
 
-  get lease(): string {
-    return this.#lease;
-  }
-
   /** No connection holds anything, and none is about to. */
   get isIdle(): boolean {
-    return this.#holders.size === 0 && this.#updates === 0;
+    return this.#holders.size === 0 && this.#updates === 0 && this.#unreleased.size === 0;
   }
 
   /** `recheckMs`: how long an event with the reason for missing holds may be under way. */
   isDue(now: number, intervalMs: number, recheckMs: number): boolean {
+    if (this.#unreleased.size > 0) return true;
     if (this.#isMissing) return Math.abs(now - this.#checkedAt) >= recheckMs;
     return Math.abs(now - this.#renewedAt) >= intervalMs;
   }
@@ -80,6 +88,8 @@ export class HeldGroup<Connection = unknown> {
   async put(update: (lease: string) => Promise<void>, onApplied = () => {}): Promise<void> {
     this.#updates += 1;
     try {
+      // A release that comes later would end what the connection is about to hold.
+      if (this.#unreleased.size > 0) await this.#releaseAgain();
       if (this.#watch === null) await this.#watched();
       const lease = this.#lease;
       try {
@@ -95,8 +105,32 @@ export class HeldGroup<Connection = unknown> {
     }
   }
 
+  /**
+   * Ends what a connection holds at a time. Where that fails, it is repeated with each renewal, and before the next update.
+   * Only holds of this lease end: the connection may be open on another process by now. @throws StoreUnavailableError
+   */
+  async release(userId: string, connection: string, at: number): Promise<void> {
+    const release: Release = { ...this.scope, userId, connection, lease: this.#lease, at };
+    this.#updates += 1;
+    try {
+      await this.#owner.presence.release({ ...release, now: this.#owner.now });
+    } catch (error) {
+      this.#unreleased.set(releaseKey(userId, connection), release);
+      throw error;
+    } finally {
+      this.#updates -= 1;
+    }
+  }
+
+  /** The connection is open again: a release that failed is not repeated. */
+  retain(userId: string, connection: string): void {
+    this.#unreleased.delete(releaseKey(userId, connection));
+  }
+
   /** Extends the lease, and sets its holds again where the engine has lost it. @throws StoreUnavailableError */
   async renew(): Promise<void> {
+    await this.#releaseAgain();
+    if (this.#holders.size === 0) return;
     const { now, presence } = this.#owner;
     const lease = this.#lease;
     const expiresAt = now + this.#ttlMs;
@@ -131,7 +165,17 @@ export class HeldGroup<Connection = unknown> {
     if (this.#lease !== lost) return;
     this.#lease = this.#owner.newLease();
     const connections = [...this.#holders.values()].flatMap((own) => [...own.keys()]);
-    for (const connection of connections) await this.#owner.setAgain(connection, this, this.#lease);
+    await this.#owner.setAgain(connections, this, this.#lease);
+  }
+
+  async #releaseAgain(): Promise<void> {
+    for (const some of slices([...this.#unreleased], RELEASED_AT_ONCE)) {
+      const released = some.map(async ([key, release]) => {
+        await this.#owner.presence.release({ ...release, now: this.#owner.now });
+        if (this.#unreleased.get(key) === release) this.#unreleased.delete(key);
+      });
+      await Promise.all(released);
+    }
   }
 
   #watched(): Promise<PresenceWatch> {
@@ -168,3 +212,6 @@ export class HeldGroup<Connection = unknown> {
     if (own !== undefined) for (const holder of own.values()) holder.onEvent(location, isThere);
   }
 }
+
+// No ID has a NUL.
+const releaseKey = (userId: string, connection: string) => `${userId}\0${connection}`;

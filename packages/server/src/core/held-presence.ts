@@ -14,6 +14,7 @@ import { LeaseEndedError, type PresenceChange } from './presence-service.ts';
 
 type Group = HeldGroup<PresenceConnection>;
 
+/** How often leases are checked at most. Those of a short life are checked more often. */
 const TICK_MS = 1_000;
 /** A lease is renewed so many times before it would end. */
 const RENEWALS_PER_LIFE = 3;
@@ -42,12 +43,18 @@ export class HeldPresence {
   /** By project, user and connection: open ones, and those that may come back. */
   readonly #connections = new Map<string, PresenceConnection>();
   readonly #stop: () => void;
+  /** How often a lease is renewed, in milliseconds, and how often leases are checked for that. */
+  readonly #renewalMs: number;
+  readonly #tickMs: number;
   #leases = 0;
+  #moves = 0;
   readonly #renewal = new Repeated(() => this.#renew());
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#stop = parts.clock.every(TICK_MS, () => this.#tick());
+    this.#renewalMs = (parts.presenceTtlSeconds * 1_000) / RENEWALS_PER_LIFE;
+    this.#tickMs = Math.min(TICK_MS, this.#renewalMs);
+    this.#stop = parts.clock.every(this.#tickMs, () => this.#tick());
   }
 
   close(): void {
@@ -63,12 +70,14 @@ export class HeldPresence {
     const connection = name ?? randomBytes(12).toString('base64url');
     const key = JSON.stringify([project, userId, connection]);
     const known = this.#connections.get(key);
-    if (known !== undefined) {
+    if (known !== undefined && !known.isGone(this.now)) {
       await known.reopen();
       return known;
     }
     const opened = new PresenceConnection({ project, userId, connection }, this);
     this.#connections.set(key, opened);
+    // A release that comes later would end what the new one holds.
+    await known?.closed;
     return opened;
   }
 
@@ -78,6 +87,12 @@ export class HeldPresence {
 
   get presence(): PresenceStore {
     return this.#parts.presence;
+  }
+
+  /** A number for each change of a location, in their order. */
+  nextMove(): number {
+    this.#moves += 1;
+    return this.#moves;
   }
 
   newLease(): string {
@@ -98,12 +113,15 @@ export class HeldPresence {
   }
 
   restore(connection: PresenceConnection, group: Group): Promise<void> {
-    return group.put((lease) => this.setAgain(connection, group, lease));
+    return group.put((lease) => this.setAgain([connection], group, lease));
   }
 
-  /** Called by a group whose lease was lost, for each of its connections. */
-  async setAgain(connection: PresenceConnection, group: Group, lease: string): Promise<void> {
-    for (const { writer, write } of connection.holdsOf(group)) {
+  /** In the order in which the locations were taken: of an exclusive region the newest is shown. */
+  async setAgain(connections: readonly PresenceConnection[], group: Group, lease: string): Promise<void> {
+    const holds = connections.flatMap((connection) =>
+      connection.holdsOf(group).map((hold) => ({ ...hold, connection })),
+    );
+    for (const { connection, writer, write } of holds.sort((one, other) => one.move - other.move)) {
       const holder = { connection: connection.name, lease };
       try {
         await this.#parts.clients.putPresence(writer, write, holder);
@@ -135,12 +153,11 @@ export class HeldPresence {
   /** Renews what is due; a failure is repeated with the next tick. */
   async #renew(): Promise<void> {
     const due: Group[] = [];
-    const interval = (this.#parts.presenceTtlSeconds * 1_000) / RENEWALS_PER_LIFE;
     for (const [key, group] of this.#groups) {
       if (group.isIdle) {
         this.#groups.delete(key);
         void this.#safely(() => group.end());
-      } else if (group.isDue(this.now, interval, TICK_MS)) due.push(group);
+      } else if (group.isDue(this.now, this.#renewalMs, this.#tickMs)) due.push(group);
     }
     for (let from = 0; from < due.length; from += RENEWED_AT_ONCE) {
       const some = due.slice(from, from + RENEWED_AT_ONCE);

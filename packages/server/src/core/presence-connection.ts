@@ -1,5 +1,4 @@
 import { canonicalLocation, limits } from '@rollcall/protocol';
-import type { PresenceStore } from '../presence/presence-store.ts';
 import type { Json } from '../values/json.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { ClientWriter } from './caller.ts';
@@ -14,13 +13,16 @@ interface Hold {
   readonly writer: ClientWriter;
   readonly location: Json;
   readonly data: PresenceChange['data'];
+  /** See `Owner.nextMove`: when the location was taken. */
+  readonly move: number;
   /** An event of the group said that the user has left the location: another caller ended the hold. */
   isEnded: boolean;
 }
 
 interface Owner {
   readonly now: number;
-  readonly presence: PresenceStore;
+  /** A number for each change of a location, in their order. */
+  nextMove(): number;
   /** Sets what the connection holds in the group again, which takes back its release. */
   restore(connection: PresenceConnection, group: Group): Promise<void>;
   put(connection: PresenceConnection, writer: ClientWriter, write: PresenceChange): Promise<void>;
@@ -39,7 +41,7 @@ export class PresenceConnection {
   /** When what it holds ends; null while it is open. */
   #endsAt: number | null = null;
   /** The release is under way: what takes it back comes after it. */
-  #closing: Promise<unknown> = Promise.resolve();
+  #closed: Promise<unknown> = Promise.resolve();
 
   constructor(
     { project, userId, connection }: { project: ProjectKey; userId: string; connection: string },
@@ -67,12 +69,18 @@ export class PresenceConnection {
     return this.#owner.put(this, writer, { ...write, absent: true });
   }
 
+  /** Resolves when a release that is under way has ended, or has failed. */
+  get closed(): Promise<unknown> {
+    return this.#closed;
+  }
+
   /** The updates that set what it holds in the group. */
-  holdsOf(group: Group): { writer: ClientWriter; write: PresenceChange }[] {
+  holdsOf(group: Group): { writer: ClientWriter; write: PresenceChange; move: number }[] {
     if (this.#endsAt !== null) return [];
     const holds = [...(this.#holds.get(group) ?? [])].filter(([, { isEnded }]) => !isEnded);
-    return holds.map(([region, { writer, location, data }]) => ({
+    return holds.map(([region, { writer, location, data, move }]) => ({
       writer,
+      move,
       write: {
         groupID: group.scope.groupId,
         location: JSON.parse(location),
@@ -87,9 +95,12 @@ export class PresenceConnection {
     const holds = this.#holds.get(group) ?? this.#begin(group);
     this.#size -= holds.size;
     const region = regionOf(write, location);
+    const before = holds.get(region);
     // An update without data leaves them.
-    const data = write.data === undefined ? holds.get(region)?.data : write.data;
-    holds.set(region, { writer, location, data, isEnded: false });
+    const data = write.data === undefined ? before?.data : write.data;
+    const isThere = before?.location === location && !before.isEnded;
+    const move = isThere ? before.move : this.#owner.nextMove();
+    holds.set(region, { writer, location, data, move, isEnded: false });
     this.#size += holds.size;
   }
 
@@ -109,17 +120,26 @@ export class PresenceConnection {
   /** Ends what it holds in a group, and forgets it. */
   async leave(groupId: string): Promise<void> {
     const groups = [...this.#holds.keys()].filter(({ scope }) => scope.groupId === groupId);
-    await Promise.all(groups.map((group) => this.#release(group, this.#owner.now)));
+    const released = Promise.all(groups.map((group) => this.#release(group, this.#owner.now)));
     for (const group of groups) this.forget(group, null);
+    await released;
   }
 
-  /** Another socket of the connection is open. What it held goes on. */
+  /** Another socket of the connection is open. What it held goes on. Where that fails, the socket is not open. */
   async reopen(): Promise<void> {
     this.#sockets += 1;
-    if (this.#endsAt === null) return;
+    const endsAt = this.#endsAt;
+    if (endsAt === null) return;
     this.#endsAt = null;
-    await this.#closing;
-    await Promise.all([...this.#holds.keys()].map((group) => this.#owner.restore(this, group)));
+    try {
+      await this.#closed;
+      const groups = [...this.#holds.keys()];
+      for (const group of groups) group.retain(this.userId, this.name);
+      await Promise.all(groups.map((group) => this.#owner.restore(this, group)));
+    } catch (error) {
+      this.close(Math.max(0, endsAt - this.#owner.now)).catch(() => {});
+      throw error;
+    }
   }
 
   /** A socket has closed. With the last one, what it holds ends after a time. */
@@ -129,7 +149,7 @@ export class PresenceConnection {
     const endsAt = this.#owner.now + graceMs;
     this.#endsAt = endsAt;
     const released = Promise.all([...this.#holds.keys()].map((group) => this.#release(group, endsAt)));
-    this.#closing = released.catch(() => {});
+    this.#closed = released.catch(() => {});
     await released;
   }
 
@@ -161,12 +181,8 @@ export class PresenceConnection {
     };
   }
 
-  /** Of the lease of this process: the connection may be open on another one by now. */
-  async #release(group: Group, at: number): Promise<void> {
-    const { now, presence } = this.#owner;
-    const { userId, name: connection } = this;
-    const { scope, lease } = group;
-    await presence.release({ ...scope, userId, connection, lease, at, now });
+  #release(group: Group, at: number): Promise<void> {
+    return group.release(this.userId, this.name, at);
   }
 
   #isHeld(write: PresenceChange): boolean {

@@ -102,18 +102,22 @@ describe('a connection that is reset', () => {
     });
   });
 
-  test('a connectionID that is back after 2 s has lost its holds', async () => {
-    const p = await Presence.inNewProject(server);
-    const page = { connectionID: 'page-1' };
-    await withSockets(async (keep) => {
-      const first = await keep(SocketClient.of(p.project, 'a', 'g', page));
-      await first.ok('present', { location: AT });
-      await reset(p, first, 0);
-      await p.pass(clock, 3);
-      await keep(SocketClient.of(p.project, 'a', 'g', page));
-      assert.deepEqual(await p.locationsOf('a'), []);
+  for (const [when, milliseconds] of [
+    ['exactly 2 s', 2_000],
+    ['3 s', 3_000],
+  ] as const)
+    test(`a connectionID that is back after ${when} has lost its holds`, async () => {
+      const p = await Presence.inNewProject(server);
+      const page = { connectionID: 'page-1' };
+      await withSockets(async (keep) => {
+        const first = await keep(SocketClient.of(p.project, 'a', 'g', page));
+        await first.ok('present', { location: AT });
+        await reset(p, first, 0);
+        clock.move(milliseconds);
+        await keep(SocketClient.of(p.project, 'a', 'g', page));
+        assert.deepEqual(await p.locationsOf('a'), []);
+      });
     });
-  });
 });
 
 test('a socket without auth is closed with 4408 after 5 s, and not before; one that logs in stays open', async () => {
@@ -129,5 +133,29 @@ test('a socket without auth is closed with 4408 after 5 s, and not before; one t
     await waiting.closes(4408);
     clock.move(10_000);
     await late.ok('watch');
+  });
+});
+
+describe('with ROLLCALL_PRESENCE_TTL_SECONDS=1', () => {
+  const shortClock = new MovedClock(Date.now());
+  const short = oneServer({
+    clock: shortClock,
+    settings: { presenceTtlSeconds: 1, socketTimeoutSeconds: 300 },
+  });
+
+  test('presence that a socket holds never departs while the socket is open', async () => {
+    const p = await Presence.inNewProject(short);
+    await withSockets(async (keep) => {
+      const watcher = await keep(watcherOf(p));
+      const socket = await keep(SocketClient.of(p.project, 'a', 'g'));
+      await socket.ok('present', { location: AT });
+      await watcher.event('arrived');
+      for (let step = 0; step < 50; step += 1) {
+        shortClock.move(100);
+        assert.deepEqual(await p.locationsOf('a'), [AT]);
+      }
+      socket.ws.close();
+      assert.equal((await watcher.event('departed')).data.reason, 'absent');
+    });
   });
 });

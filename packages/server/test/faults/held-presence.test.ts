@@ -1,0 +1,111 @@
+/** What sockets hold while Redis cannot be reached for a while, or has lost everything. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Browser } from '../support/browser.ts';
+import { MovedClock } from '../support/moved-clock.ts';
+import { Presence } from '../support/presence-client.ts';
+import { Project } from '../support/project-client.ts';
+import { freshRedisUrl, removeKeys, skipsRedis } from '../support/redis.ts';
+import { withServer } from '../support/server.ts';
+import { SlowProxy } from '../support/slow-proxy.ts';
+import { openSockets, SocketClient, withSockets } from '../support/socket-client.ts';
+import { until } from '../support/waiting.ts';
+
+const AT = { page: '1' };
+const THERE = { page: '2' };
+const LIFE_SECONDS = 35;
+
+interface World {
+  readonly p: Presence;
+  readonly clock: MovedClock;
+  readonly proxy: SlowProxy;
+  readonly redisUrl: string;
+}
+
+/** A server whose connections to Redis can be cut, while Redis keeps its data. The group `g` has the members a and b. */
+async function withWorld(use: (world: World) => Promise<void>): Promise<void> {
+  const redis = new URL(freshRedisUrl());
+  redis.searchParams.set('timeout_ms', '1000');
+  const redisUrl = redis.href;
+  await SlowProxy.with(redisUrl, async (proxy, throughProxy) => {
+    const clock = new MovedClock(Date.now());
+    const settings = { redisUrl: throughProxy, socketTimeoutSeconds: 3_600 };
+    await withServer({ clock, settings }, async (server) => {
+      const { url, projectId, projectSecret, projectToken } = server;
+      const p = new Presence(new Project(url, projectId, projectSecret, projectToken));
+      await p.project.seed({
+        users: [{ id: 'a' }, { id: 'b' }],
+        groups: [{ id: 'g', name: 'G', members: ['a', 'b'] }],
+      });
+      await use({ p, clock, proxy, redisUrl });
+      p.project.close();
+    });
+  });
+}
+
+const isReadable = async (p: Presence) => (await p.project.get('/v1/groups/g/presence')).status === 200;
+
+const skip = await skipsRedis();
+
+describe('presence that sockets hold while Redis is away', { skip }, () => {
+  test('a socket that closes while Redis is away is released when Redis is back, although others hold presence in the group', () =>
+    withWorld(({ p, clock, proxy }) =>
+      withSockets(async (keep) => {
+        const gone = await keep(SocketClient.of(p.project, 'a', 'g'));
+        await gone.ok('present', { location: AT });
+        const stays = await keep(SocketClient.of(p.project, 'b', 'g'));
+        await stays.ok('present', { location: THERE });
+        proxy.cut();
+        gone.ws.close();
+        await until('the server to notice it', async () => (await openSockets(p.project)) === 1);
+        await until('the release to fail', async () => !(await isReadable(p)));
+        proxy.mend();
+        await until('Redis to be back', () => isReadable(p));
+        await p.pass(clock, LIFE_SECONDS);
+        assert.deepEqual(await p.ephemeral(), { b: [THERE] });
+      }),
+    ));
+
+  test('a connectionID whose login fails because Redis is away does not hold its locations for ever', () =>
+    withWorld(({ p, clock, proxy }) =>
+      withSockets(async (keep) => {
+        const page = { connectionID: 'page-1' };
+        const first = await keep(SocketClient.of(p.project, 'a', 'g', page));
+        await first.ok('present', { location: AT });
+        const stays = await keep(SocketClient.of(p.project, 'b', 'g'));
+        await stays.ok('present', { location: THERE });
+        first.ws.terminate();
+        await until('the server to notice it', async () => (await openSockets(p.project)) === 1);
+        proxy.cut();
+        const back = await keep(SocketClient.open(p.project.url));
+        await back.fails('error', 'auth', { token: Browser.of(p.project, 'a', 'g').token, ...page });
+        back.ws.terminate();
+        proxy.mend();
+        await until('Redis to be back', () => isReadable(p));
+        await p.pass(clock, LIFE_SECONDS);
+        assert.deepEqual(await p.ephemeral(), { b: [THERE] });
+      }),
+    ));
+
+  test('locations of one exclusive region that Redis has lost are set again in their order: the newest is shown', () =>
+    withWorld(({ p, clock, redisUrl }) =>
+      withSockets(async (keep) => {
+        const region = { exclusiveWithin: { doc: 'd' } };
+        const at = (page: string) => ({ location: { doc: 'd', page }, ...region });
+        const [one, two] = [
+          await keep(SocketClient.of(p.project, 'a', 'g')),
+          await keep(SocketClient.of(p.project, 'a', 'g')),
+        ];
+        await one.ok('present', at('1'));
+        await two.ok('present', at('2'));
+        await one.ok('present', at('3'));
+        await removeKeys(new URL(redisUrl).searchParams.get('prefix') as string);
+        await p.pass(clock, LIFE_SECONDS);
+        assert.deepEqual(await p.locationsOf('a'), [{ doc: 'd', page: '3' }]);
+        one.ws.close();
+        await until('the older location', async () =>
+          JSON.stringify(await p.locationsOf('a')).includes('"2"'),
+        );
+      }),
+    ));
+});
