@@ -8,6 +8,8 @@ export type RollcallErrorCode = ErrorCode | 'network' | 'timeout' | 'aborted';
 
 /** The retryable codes of the protocol's table, and this client's own. */
 const RETRYABLE_CODES: readonly RollcallErrorCode[] = ['error', 'network', 'timeout'];
+/** A longer `Retry-After` counts as this. A timer with more than 2^31 milliseconds would fire at once. */
+const RETRY_AFTER_MAX_MS = 86_400_000;
 /** Statuses that are retryable whatever their code: request timeout, too many requests, and a gateway's 5xx. */
 const RETRYABLE_STATUSES: readonly number[] = [408, 429, 502, 503, 504];
 /** A 401 is about the token when it has `WWW-Authenticate` or one of these codes; CORS can hide the header. */
@@ -80,5 +82,5 @@ export function errorIn(
 function retryAfterMs(header: string | null): number | undefined {
   if (header === null) return undefined;
   const ms = /^\d+$/.test(header.trim()) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
-  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
+  return Number.isFinite(ms) ? Math.min(Math.max(0, ms), RETRY_AFTER_MAX_MS) : undefined;
 }

@@ -175,6 +175,19 @@ describe('the updates of an announcement', () => {
     });
   });
 
+  test('a Retry-After of years does not make an announcement repeat its update at once', async () => {
+    const script: Script = (request) =>
+      respond(request, 503, errorBody('error'), { 'retry-after': '99999999' });
+    await announcing(script, async (announce, server) => {
+      const errors: (number | undefined)[] = [];
+      announce({ onError: ({ retryAfterMs }) => errors.push(retryAfterMs) });
+      await server.arrived(1);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      assert.equal(server.received.length, 1);
+      assert.deepEqual(errors, [86_400_000]);
+    });
+  });
+
   test('an announcement sends nothing after leave(), also when the server rejects the absence', async () => {
     await announcing(
       (request, index) =>

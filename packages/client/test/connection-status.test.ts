@@ -6,6 +6,7 @@ import type { RollcallClient } from '../src/index.ts';
 import { accept, type SocketScript, withScriptedSocket } from './support/scripted-socket.ts';
 
 const IDLE_MS = 1_000;
+const ANSWER_TIMEOUT_MS = 10_000;
 const LOCATION = { page: 'a' };
 const short = ({ status }: RollcallClient) => {
   const { state, reason } = status.get();
@@ -93,6 +94,33 @@ describe('the status of a client', () => {
       });
     });
   }
+
+  test('a page that goes offline is checked at once, and is reconnecting when the server does not answer', async (context) => {
+    const page = globalThis as unknown as Record<string, unknown>;
+    const events = new EventTarget();
+    page.addEventListener = events.addEventListener.bind(events);
+    page.removeEventListener = events.removeEventListener.bind(events);
+    context.after(() => {
+      delete page.addEventListener;
+      delete page.removeEventListener;
+    });
+    const script: SocketScript = ({ op }) => op !== 'unwatch';
+    await withScriptedSocket(script, async ({ client, of }) => {
+      context.mock.timers.enable({ apis: ['setTimeout'] });
+      const states = statesOf(client);
+      const watch = client.presence.watch();
+      await watch.next();
+      const again = watch.next();
+      events.dispatchEvent(new Event('offline'));
+      await until('it is checked', () => of('unwatch').length === 1);
+      context.mock.timers.tick(ANSWER_TIMEOUT_MS);
+      await until('it is reconnecting', () => short(client) === 'reconnecting network');
+      events.dispatchEvent(new Event('online'));
+      await again;
+      assert.deepEqual(states, ['connecting', 'open', 'reconnecting network', 'open']);
+      context.mock.timers.reset();
+    });
+  });
 
   test('a watch that failed for a while makes the status reconnecting, and open when it has begun again', async () => {
     const script: SocketScript = (frame, index) => {

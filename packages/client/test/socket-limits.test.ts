@@ -62,4 +62,35 @@ describe('the limits of a socket', () => {
       assert.equal(of('unwatch')[0]?.watch, held[0]?.ref);
     });
   });
+
+  test('a user is moved also after the clock of their machine was set back', async (context) => {
+    await withScriptedSocket(
+      () => true,
+      async ({ client, of }) => {
+        const announcement = client.presence.announce({ location: LOCATION, exclusiveWithin: LOCATION });
+        await until('the user is present', () => of('present').length === 1);
+        const { now } = Date;
+        context.mock.method(Date, 'now', () => now() - 3_600_000);
+        announcement.move({ ...LOCATION, at: '2' });
+        await until('the move arrived', () => of('present').at(-1)?.location?.at === '2', 5_000);
+      },
+    );
+  });
+
+  test('a user who is not let in gets the error also where a proxy lets no socket through', async () => {
+    const error = { error: 'user_not_found', message: 'user ada does not exist' };
+    await withScriptedSocket(
+      () => true,
+      async ({ client }) => {
+        await assert.rejects(client.presence.watch().next(), { code: 'user_not_found' });
+        const announcement = client.presence.announce({ location: LOCATION });
+        assert.equal((await announcement.ended)?.code, 'user_not_found');
+      },
+      {
+        onUpgrade: (_, socket) => socket.end('HTTP/1.1 426 Upgrade Required\r\n\r\n'),
+        onRequest: (_, response) =>
+          response.writeHead(401, { 'content-type': 'application/json' }).end(JSON.stringify(error)),
+      },
+    );
+  });
 });

@@ -21,9 +21,8 @@ const FORBIDDEN = 4_403;
 /** Without a socket at the server or through a proxy, HTTP is used for so long before the next attempt. */
 const HTTP_MS = 300_000;
 const RENEW_AGAIN_MS = 10_000;
-/** After so long without a frame, the client checks that the connection is alive. */
-const SILENCE_MS = 25_000;
-const CHECK_MS = 5_000;
+/** How often the client checks that the connection is alive. */
+const CHECK_MS = 25_000;
 /** Between two updates of presence: 40 a second, of the 50 that the server accepts. */
 const UPDATE_EVERY_MS = 25;
 
@@ -56,7 +55,8 @@ export class SocketLink {
   #failures = 0;
   #httpUntil = 0;
   #nextUpdateAt = 0;
-  #renewedAt = 0;
+  /** Times of this clock do not jump when the machine's is set. */
+  #renewedAt = -RENEW_AGAIN_MS;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #renewal: ReturnType<typeof setTimeout> | undefined;
   #idle: ReturnType<typeof setTimeout> | undefined;
@@ -69,7 +69,7 @@ export class SocketLink {
 
   /** Whether updates go through the socket, as far as is known now. */
   get isUsed(): boolean {
-    return Date.now() >= this.#httpUntil;
+    return performance.now() >= this.#httpUntil;
   }
 
   /** Keeps the socket open until the user is released. */
@@ -101,8 +101,8 @@ export class SocketLink {
 
   /** Sends an update of presence, no more than 40 a second. @throws RollcallError */
   async update(frame: Frame): Promise<void> {
-    const waitMs = Math.max(0, this.#nextUpdateAt - Date.now());
-    this.#nextUpdateAt = Math.max(this.#nextUpdateAt, Date.now()) + UPDATE_EVERY_MS;
+    const waitMs = Math.max(0, this.#nextUpdateAt - performance.now());
+    this.#nextUpdateAt = Math.max(this.#nextUpdateAt, performance.now()) + UPDATE_EVERY_MS;
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
     await this.#current().request(frame);
   }
@@ -169,7 +169,7 @@ export class SocketLink {
     this.#hasBeenOpen = true;
     this.#failures = 0;
     this.#isTokenRenewed = false;
-    this.#check = setInterval(() => this.#checkAlive(SILENCE_MS), CHECK_MS);
+    this.#check = setInterval(() => this.#checkAlive(), CHECK_MS);
     this.#transport.status.report(this, 'open');
     this.#opening?.resolve(true);
     this.#opening = null;
@@ -226,12 +226,13 @@ export class SocketLink {
     if (this.#hasBeenOpen && this.#failures < 2) return false;
     return this.#transport.json('GET', '/v1/client/viewer', { retries: 0 }).then(
       () => true,
-      () => false,
+      // Over HTTP, what the server rejects is an error that everything gets.
+      ({ retryable }: RollcallError) => !retryable,
     );
   }
 
   #useHttp(): void {
-    this.#httpUntil = Date.now() + HTTP_MS;
+    this.#httpUntil = performance.now() + HTTP_MS;
     this.#failures = 0;
     this.#transport.status.report(this, null);
     this.#opening?.resolve(false);
@@ -240,10 +241,10 @@ export class SocketLink {
 
   /** The token ends soon. A token that has as little time left is not requested again at once. */
   #renew(): void {
-    const delayMs = Math.max(0, this.#renewedAt + RENEW_AGAIN_MS - Date.now());
+    const delayMs = Math.max(0, this.#renewedAt + RENEW_AGAIN_MS - performance.now());
     clearTimeout(this.#renewal);
     this.#renewal = setTimeout(async () => {
-      this.#renewedAt = Date.now();
+      this.#renewedAt = performance.now();
       try {
         const token = await this.#transport.renewToken();
         if (token !== null) await this.#open?.request({ op: 'auth', token });
@@ -254,19 +255,16 @@ export class SocketLink {
     }, delayMs);
   }
 
-  /** After silence, any answer shows that the connection is alive; without one it is closed, and the client connects. */
-  #checkAlive(silenceMs: number): void {
-    const socket = this.#open;
-    if (socket === null || Date.now() - socket.receivedAt < silenceMs) return;
-    socket.receivedAt = Date.now();
-    socket.request({ op: 'unwatch', watch: 0 }).catch(() => {});
+  /** Any answer shows that the connection is alive; without one it is closed, and the client connects. */
+  #checkAlive(): void {
+    this.#open?.request({ op: 'unwatch', watch: 0 }).catch(() => {});
   }
 
   /** The machine was asleep or offline, or the page was in the background. */
   #wakeUp(): void {
     if (isPageHidden() || this.#isSuspended) return;
-    if (this.#open !== null) this.#checkAlive(0);
-    else if (this.#timer !== undefined) this.#connectNow();
+    this.#checkAlive();
+    if (this.#timer !== undefined) this.#connectNow();
   }
 
   #listenToPage(): void {

@@ -47,8 +47,6 @@ export class Socket {
   readonly ended: Promise<SocketLost>;
   /** Whether it was opened: otherwise there may be no socket at this address. */
   isOpened = false;
-  /** When something was last received. */
-  receivedAt = Date.now();
   readonly #ws: WebSocket;
   readonly #pending = new Map<number, Pending>();
   readonly #watches = new Map<number, (event: ReceivedEvent) => void>();
@@ -124,7 +122,6 @@ export class Socket {
   }
 
   #receive(text: string): void {
-    this.receivedAt = Date.now();
     if (this.#isOver) return;
     const { ref, error, watch, event, id = '', data } = answerOf(text);
     if (watch !== undefined) {

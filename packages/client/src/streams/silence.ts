@@ -19,7 +19,8 @@ export function onSilence(
   const check = setInterval(
     () => {
       const at = since();
-      if (at === null || Date.now() - at <= deadAfterMs) return;
+      // The absolute value, because the time of day can also be set back.
+      if (at === null || Math.abs(Date.now() - at) <= deadAfterMs) return;
       onDead(new RollcallError('timeout', `nothing was received for ${deadAfterMs} ms`));
     },
     Math.min(CHECK_MAX_MS, deadAfterMs / 4),
