@@ -1,15 +1,16 @@
 /** The upgrade of a socket, its limits, and hostile frames. */
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { limits } from '@rollcall/protocol';
 import { Browser } from '../support/browser.ts';
+import { threadPath } from '../support/conversation.ts';
 import { expectOk } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { Project } from '../support/project-client.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 import { withServer } from '../support/server.ts';
-import { openSockets, SocketClient, withSockets } from '../support/socket-client.ts';
+import { openPresenceStreams, openSockets, SocketClient, withSockets } from '../support/socket-client.ts';
 import { until } from '../support/waiting.ts';
 
 const WAITING = 3;
@@ -162,6 +163,31 @@ describe('hostile frames', () => {
     closesWith(1008, ({ ws }) => {
       for (let part = 0; part < 1_000; part += 1) ws.send('', { fin: false });
     }));
+
+  test('a watch that opens while its socket is closed for a hostile frame ends with the socket', async () => {
+    const project = await seeded();
+    expectOk(await project.put(threadPath('t'), { groupID: 'g', name: 'T' }));
+    const watches = [{ op: 'watch' }, { op: 'watch_threads' }, { op: 'watch_messages', threadID: 't' }];
+    await withSockets(async (keep) => {
+      const other = await keep(SocketClient.of(project, 'a', 'g'));
+      for (const watch of watches) {
+        const socket = await keep(SocketClient.of(project, 'a', 'g'));
+        const tcp = (socket.ws as unknown as { _socket: Socket })._socket;
+        // Both frames arrive together, so the watch is still opening when the other one is read.
+        tcp.cork();
+        socket.send({ ...watch, ref: 100 });
+        socket.send(Buffer.from('{}'));
+        tcp.uncork();
+        await socket.closes(1003);
+      }
+      // By their answers, what was read before has been opened.
+      for (const { op, ...fields } of watches) await other.ok(op, fields);
+      await until(
+        'their streams to end',
+        async () => (await openPresenceStreams(project)) === watches.length,
+      );
+    });
+  });
 
   test('200 frames at once are answered', async () => {
     const { url } = await seeded();

@@ -62,6 +62,7 @@ class SocketWatchRequest implements WatchRequest {
 export class SocketWatches {
   readonly #owner: WatchOwner;
   readonly #watches = new Map<number, Watch>();
+  #isClosed = false;
 
   constructor(owner: WatchOwner) {
     this.#owner = owner;
@@ -86,7 +87,9 @@ export class SocketWatches {
     if (this.#watches.size >= limits.SOCKET_WATCHES_MAX) throw tooMany();
     const groupId = await enter();
     const session = await start(new SocketWatchRequest(this.#owner, writer, groupId));
-    this.#watches.set(ref, { groupId, session, words: callersWords({ body: frame, caller: writer }) });
+    // The socket can end while the watch opens.
+    if (this.#isClosed) session.close();
+    else this.#watches.set(ref, { groupId, session, words: callersWords({ body: frame, caller: writer }) });
     return () => session.start(new WatchSink(ref, this.#owner));
   }
 
@@ -99,7 +102,9 @@ export class SocketWatches {
     return known.words;
   }
 
+  /** Ends all, and those that are opening. */
   closeAll(): void {
+    this.#isClosed = true;
     for (const { session } of this.#watches.values()) session.close();
     this.#watches.clear();
   }
