@@ -12,7 +12,7 @@ import type {
   ThreadRecord,
 } from '../../src/store/ports/threads.ts';
 import { PARTICIPANT_BYTES } from '../../src/store/thread-page-bounds.ts';
-import type { ConditionalContext, WriteContext } from '../../src/store/write-context.ts';
+import type { ConditionalContext } from '../../src/store/write-context.ts';
 import {
   ABSENT,
   compare,
@@ -147,12 +147,15 @@ export function markSeen(
   world: World,
   id: string,
   { userId, messageId, inGroup }: SeenMark,
-  { now, revision }: WriteContext,
+  context: ConditionalContext,
 ): SeenOutcome {
   const thread = world.threads.get(id);
   if (thread === undefined || (inGroup ?? thread.groupId) !== thread.groupId) return ABSENT;
   const message = thread.messages.find((each) => each.id === messageId);
   if (messageId !== null && message === undefined) return { kind: 'messageAbsent' };
+  const stale = staleness(thread.revision, context);
+  if (stale !== null) return stale;
+  const { now, revision } = context;
   const at = message?.createdAt ?? Math.max(now, lastMessageAt(thread) ?? now);
   if (!see(thread, userId, at)) return UNCHANGED;
   thread.revision = revision;

@@ -155,9 +155,9 @@ export function preconditionError(
   condition: Precondition,
 ): { kind: 'stale' | 'exists' } | null {
   const { ifMatch, ifNoneMatch } = condition;
+  if (ifNoneMatch === '*' && current !== undefined) return { kind: 'exists' };
   if (ifMatch !== undefined && !matches(current, ifMatch)) return { kind: 'stale' };
-  if (ifNoneMatch === undefined || !matches(current, ifNoneMatch)) return null;
-  return { kind: ifNoneMatch === '*' ? 'exists' : 'stale' };
+  return ifNoneMatch !== undefined && matches(current, ifNoneMatch) ? { kind: 'stale' } : null;
 }
 
 function matches(current: Revision | undefined, revisions: '*' | readonly Revision[]): boolean {
