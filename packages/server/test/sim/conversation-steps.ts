@@ -100,7 +100,7 @@ export class ConversationSteps {
   #markSeen(): Step {
     const random = this.#random;
     const [threadId, userId] = [random.pick(THREADS), random.pick(USERS)];
-    const [messageId, context] = [random.pick([...MESSAGES, null]), this.#context({})];
+    const [messageId, context] = [random.pick([...MESSAGES, null]), this.#context()];
     const inGroup = random.chance(0.3) ? { inGroup: random.pick(GROUPS) } : {};
     const mark = { userId, messageId, ...inGroup };
     return step('markSeen', [threadId, mark, context], (store, project) =>
