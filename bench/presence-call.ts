@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000;
 /** The reply of lua/set.lua where the group has no entry. */
 const NO_ENTRY = 0;
 
-/** Connects, and gives what carries out steps by one EVALSHA. `project` is the store's key of the project. */
+/** Connects, and returns a function that applies steps by one EVALSHA. `project` is the store's key of the project. */
 export async function openPresenceCall(
   redisUrl: string,
   project: string,

@@ -114,7 +114,7 @@ interface PartProps {
 
 function Part({ section, isMine, people, onRead }: PartProps) {
   const { id, title, text } = section;
-  // Renders again only when somebody comes to this section or leaves it.
+  // Renders again only when a user comes to this section or leaves it.
   const select = useCallback(
     (others: readonly PresentUser[]) =>
       others

@@ -82,7 +82,7 @@ export interface Broker {
   close(): Promise<void>;
   publish(notification: Notification): Promise<void>;
   /**
-   * Asks for the changes of a subject that other processes publish, until the returned function is called. They come from a moment
+   * Subscribes to the changes of a subject that other processes publish, until the returned function is called. They come from a moment
    * later on, and again a moment after a broken connection; those before are missed. Followed twice, a change comes once.
    */
   follow(subject: Subject): () => void;

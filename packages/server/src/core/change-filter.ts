@@ -4,7 +4,7 @@ import type { Change } from '../store/changes.ts';
 import { unpackIds } from '../store/packed-ids.ts';
 import type { ChangeRecord } from '../store/ports/changes.ts';
 
-/** Which changes a reader asks for; what is undefined does not matter. */
+/** Which changes a reader requests; a field that is undefined does not filter. */
 export interface ChangeFilter {
   readonly types?: ReadonlySet<string> | undefined;
   readonly group?: string | undefined;

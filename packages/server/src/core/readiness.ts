@@ -22,7 +22,7 @@ export class Readiness {
     this.#isStopping = true;
   }
 
-  /** The ports that do not answer, without the excluded ones, which are not asked; none when all is well. */
+  /** The ports that do not answer, without the excluded ones, which are not checked; none when all is well. */
   async failing(excluded: readonly PortName[] = []): Promise<PortName[]> {
     const names = PORT_NAMES.filter((name) => !excluded.includes(name));
     const pings = await Promise.allSettled(names.map((name) => this.#ports[name].ping()));

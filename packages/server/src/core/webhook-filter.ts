@@ -6,7 +6,7 @@ interface Types {
   readonly pastTypes: readonly PastTypes[];
 }
 
-/** Which changes a webhook asks for. Types that it had before decide about earlier records. */
+/** Which changes a webhook requests. Types that it had before decide about earlier records. */
 export class WebhookFilter {
   readonly #types: ReadonlySet<string> | null;
   readonly #past: readonly { readonly until: number; readonly types: ReadonlySet<string> | null }[];
@@ -29,7 +29,7 @@ export class WebhookFilter {
   }
 }
 
-/** A name that this version does not know asks for nothing. */
+/** A name that this version does not know matches no change. */
 function toSet(types: WebhookTypes): ReadonlySet<string> | null {
   if (types === null) return null;
   return new Set(types.flatMap((name) => [...(readTypes(name) ?? [])]));

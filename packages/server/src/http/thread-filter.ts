@@ -7,7 +7,7 @@ interface FilterParameters extends LocationParameters {
   readonly resolved?: boolean;
 }
 
-/** Which threads a query asks for. */
+/** Which threads a query requests. */
 export const threadFilter = (query: FilterParameters, groupId: string | null): ThreadFilter => ({
   groupId,
   location: locationFilterOf(query),

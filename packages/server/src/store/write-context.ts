@@ -18,7 +18,7 @@ export interface Actor {
 /** Where a write comes from. */
 export interface Origin {
   readonly actor: Actor;
-  /** Of the request that asked for it; null outside of a request. */
+  /** The ID of the request that made the write; null outside of a request. */
   readonly requestId: string | null;
 }
 

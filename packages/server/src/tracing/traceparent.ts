@@ -10,7 +10,7 @@ export interface ParentSpan {
 const TRACEPARENT = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-|$)/;
 
 /**
- * The header `traceparent`; null where it is absent or invalid, as the specification asks for. Node joins a header that is
+ * The header `traceparent`; null where it is absent or invalid, as the specification requires. Node joins a header that is
  * sent twice with a comma, which is invalid.
  */
 export function readTraceparent(header: string | string[] | undefined): ParentSpan | null {

@@ -76,7 +76,7 @@ interface Selected {
   readonly isOutdated: boolean;
 }
 
-/** The changes of a chunk that a webhook asks for, as many as one delivery has. */
+/** The changes of a chunk that a webhook requests, as many as one delivery has. */
 function select({ found, position }: ChangeChunk, webhook: Webhook, filter: WebhookFilter): Selected {
   const texts: string[] = [];
   let bytes = 0;

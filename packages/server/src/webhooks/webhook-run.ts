@@ -12,7 +12,7 @@ import { hasFailedLongEnough, repeatAt } from './retry-schedule.ts';
 
 /** How long a webhook stays leased that has nothing to send, so that the next change is sent without a claim, in milliseconds. */
 const LINGER_MS = 2_000;
-/** How often the position of a webhook that asks for none of the changes is stored meanwhile, in milliseconds. */
+/** How often the position of a webhook that requests none of the changes is stored meanwhile, in milliseconds. */
 const MOVE_EVERY_MS = 10_000;
 
 export interface RunParts {

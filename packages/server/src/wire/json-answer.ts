@@ -34,7 +34,7 @@ export const listHead = (name: string) => `{"${name}":[`;
 export const listTail = (token: string | null, total?: number) =>
   `],"pagination":{"token":${text(token)}${total === undefined ? '' : `,"total":${total}`}}}`;
 
-/** The number of entries of a list that was asked for without them. */
+/** The number of entries of a list that was requested without them. */
 export const countBody = (count: number) => `{"count":${count}}`;
 
 /** The body of a health check that succeeds. */

@@ -49,7 +49,7 @@ async function withOpenPipe(
   }
 }
 
-/** Nobody reads messages of the database meanwhile; `isWaitedFor`: somebody wants to. */
+/** Locks the messages of the database while `use` runs; `isWaitedFor`: a reader waits for the lock. */
 const withMessagesLocked = (
   databaseUrl: string,
   use: (isWaitedFor: () => Promise<boolean>) => Promise<void>,

@@ -1,4 +1,4 @@
-/** What manifests tell Kubernetes about the program, compared with the program itself. */
+/** What manifests declare about the program, compared with the program itself. */
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -12,8 +12,8 @@ const SLOTS = ['a', 'b', 'c'] as const;
 export type Slot = (typeof SLOTS)[number];
 
 /**
- * Nothing is retried: a connection that a server refuses or resets is a failed request of the client. A busy
- * machine makes no server fail: only an answer other than 200, or a refused connection, takes it out.
+ * Nothing is retried: a connection that a server rejects or resets is a failed request of the client. A busy
+ * machine makes no server fail: only an answer other than 200, or a rejected connection, takes it out.
  */
 const configuration = (socket: string, port: number, readinessPath: string) => `
 global

@@ -1,6 +1,8 @@
-/** The words of the code are those of its field: a name, a test title or a log line is understood without our glossary. */
+/** The words of the project are those of its field: names, titles, log lines, comments and pages are understood without our glossary. */
 import assert from 'node:assert/strict';
+import { globSync } from 'node:fs';
 import { test } from 'node:test';
+import { proseOf, ROOT } from './markdown.ts';
 import { readSourceTexts, type SourceText } from './source-names.ts';
 
 type Words = readonly (readonly [words: string, better: string])[];
@@ -14,16 +16,24 @@ const WORDS: Words = [
   ['misfit|misfits|findings', 'validation errors'],
   ['pulse|pulses', 'watchdog, liveness check'],
   ['refuse|refuses|refused|refusal|refusals', 'reject, error'],
-  ['say|says|said|saying', 'report, have, require'],
-  ['somebody|anybody|whoever|nobody', 'the caller, the user, the reader, the process'],
-  ['stand|stands|stood|standing', 'eligibility, be, be adjacent'],
+  ['somebody|anybody|whoever', 'the caller, the user, the reader, the process'],
+  ['standing', 'eligibility'],
   ['tell|tells|told|telling', 'publish, notify'],
   ['enlist|enlists', 'what it does'],
   ['kept', 'retained, stored, cached'],
 ];
 
+/** Words that have a plain meaning in longer texts. */
+const WORDS_OF_TITLES: Words = [
+  ...WORDS,
+  ['nobody', 'no caller, no user, no reader, no process'],
+  ['say|says|said|saying', 'report, have, require'],
+  ['stand|stands|stood', 'be, be adjacent'],
+];
+
 /** Other words that are unambiguous in names alone. */
 const WORDS_OF_NAMES: Words = [
+  ...WORDS_OF_TITLES,
   ['place|places', 'location, JSON path, permit, position'],
   ['turn|turns|turned', 'tick, lock, permit, transition, chunk'],
   ['look|looks|looked', 'read, revalidate'],
@@ -35,15 +45,32 @@ const PUBLIC_NAMES = new Set(['NOBODY', 'refused', 'place_key']);
 const FRAGMENT = /^(of|that|whose|is|and)\b/;
 const WORDS_MIN = 4;
 
-const { names, titles, logLines } = readSourceTexts();
+/** Pages of the project. The CHANGELOG is a record of what was. */
+const exclude = ['**/node_modules/**', '**/dist/**', 'data/**', 'CHANGELOG.md'];
+const PAGES = globSync('**/*.md', { cwd: ROOT, exclude }).sort();
+
+const { names, titles, logLines, comments } = readSourceTexts();
 
 test('every declared name has only words of the field', () => {
   const own = names.filter(({ text }) => !PUBLIC_NAMES.has(text));
-  assert.deepEqual(wrongWords(own, [...WORDS, ...WORDS_OF_NAMES]), []);
+  assert.deepEqual(wrongWords(own, WORDS_OF_NAMES), []);
 });
 
 test('every test title and every log line has only words of the field', () => {
-  assert.deepEqual(wrongWords([...titles, ...logLines], WORDS), []);
+  assert.deepEqual(wrongWords([...titles, ...logLines], WORDS_OF_TITLES), []);
+});
+
+test('every comment has only words of the field', () => {
+  assert.deepEqual(wrongWords(comments, WORDS), []);
+});
+
+test('every page of the documentation has only words of the field', () => {
+  const lines = PAGES.flatMap((at) =>
+    proseOf(at)
+      .split('\n')
+      .map((text) => ({ at, text })),
+  );
+  assert.deepEqual(wrongWords(lines, WORDS), []);
 });
 
 test('every test title is a sentence that does not need the title around it', () => {

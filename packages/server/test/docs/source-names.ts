@@ -1,8 +1,7 @@
-/** Reads the names of the sources, the titles of tests and the texts of log lines, as the tests of the language compare them. */
-import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+/** Reads the names, comments and log lines of the sources and the titles of tests, as the tests of the language compare them. */
+import { globSync } from 'node:fs';
 import ts from 'typescript';
-import { ROOT } from './markdown.ts';
+import { ROOT, readPage } from './markdown.ts';
 
 /** A text of a source file. `at` is its file and line. */
 export interface SourceText {
@@ -17,25 +16,39 @@ export interface SourceTexts {
   readonly titles: readonly SourceText[];
   /** Messages of log lines that are written where they are logged. */
   readonly logLines: readonly SourceText[];
+  /** Comments without their code spans. Migrations never change, so theirs are left out. */
+  readonly comments: readonly SourceText[];
 }
 
+type Collected = Record<keyof SourceTexts, SourceText[]>;
+
 const FILES = '{packages,bench,cluster,generators,examples}/**/*.{ts,tsx,mjs}';
+const SCRIPTS = 'packages/**/*.lua';
+const COMMENT = /\/\*.*?\*\/|(?<=^|\s)(?:\/\/|--)\s[^\n]*/gms;
 const LEVELS = new Set(['debug', 'info', 'warn', 'error', 'fatal']);
 
 export function readSourceTexts(): SourceTexts {
-  const texts = { names: [] as SourceText[], titles: [] as SourceText[], logLines: [] as SourceText[] };
-  for (const path of globSync(FILES, { cwd: ROOT, exclude: ['**/node_modules/**', '**/dist/**'] }).sort())
-    collect(path, texts);
+  const texts: Collected = { names: [], titles: [], logLines: [], comments: [] };
+  for (const path of filesOf(FILES)) {
+    const source = readPage(path);
+    collect(path, source, texts);
+    texts.comments.push(...commentsOf(path, source));
+  }
+  for (const path of filesOf(SCRIPTS)) texts.comments.push(...commentsOf(path, readPage(path)));
   return texts;
 }
 
-function collect(path: string, texts: Record<keyof SourceTexts, SourceText[]>): void {
-  const file = ts.createSourceFile(
-    path,
-    readFileSync(join(ROOT, path), 'utf8'),
-    ts.ScriptTarget.Latest,
-    true,
-  );
+const filesOf = (pattern: string): string[] =>
+  globSync(pattern, { cwd: ROOT, exclude: ['**/node_modules/**', '**/dist/**'] }).sort();
+
+const commentsOf = (path: string, source: string): SourceText[] =>
+  [...source.matchAll(COMMENT)].map(({ 0: text, index }) => ({
+    at: `${path}:${source.slice(0, index).split('\n').length}`,
+    text: text.replace(/`[^`]*`/g, '').replace(/\s*\n\s*\*?\s*/g, ' '),
+  }));
+
+function collect(path: string, source: string, texts: Collected): void {
+  const file = ts.createSourceFile(path, source, ts.ScriptTarget.Latest, true);
   const add = (kind: keyof SourceTexts, node: ts.Node, text: string) => {
     const { line } = file.getLineAndCharacterOfPosition(node.getStart());
     texts[kind].push({ at: `${path}:${line + 1}`, text });

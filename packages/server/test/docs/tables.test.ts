@@ -78,7 +78,7 @@ const LIMITS: Readonly<Record<keyof typeof limits, string>> = {
   WEBHOOK_ANSWER_SECONDS: 'time that a receiver has to answer',
   WEBHOOK_BEHIND_MAX: 'waiting changes that are counted',
   WEBHOOK_OVERLAP_SECONDS: 'overlap of two secrets of a webhook',
-  LISTED_IDS_MAX: 'IDs of a list that is asked for by ID',
+  LISTED_IDS_MAX: 'IDs of a list that is requested by ID',
   PAGE_DEFAULT_LIMIT: 'entries of a page, by default',
   PAGE_MAX_LIMIT: 'entries of a page, at most',
   PRESENCE_PAGE_MAX_BYTES: 'bytes of a page of presence',

@@ -83,7 +83,7 @@ function commit<Outcome extends object | string>(
   return { kind: outcome as Extract<Outcome, string>, changes };
 }
 
-/** Tells of a member before and after a write whether they were none in between. */
+/** Whether a user, who is a member before and after a write, was no member in between. */
 type IsRejoined = (groupId: string, userId: string) => boolean;
 
 /** The changes of users, groups and members between two states. */

@@ -24,7 +24,7 @@ import { RecordedChanges } from './recorded-changes.ts';
 
 /** How long a channel without readers, and a group without streams, is retained for readers who reconnect. */
 const GRACE_MS = 30_000;
-/** Most channels without readers: every event is filtered for each, and a caller may ask for any filter. */
+/** Most channels without readers: every event is filtered for each, and a caller may request any filter. */
 const IDLE_MAX = 100;
 
 /** Longest time between a change in the Store and its event, in milliseconds. */

@@ -57,7 +57,7 @@ export class EventSession extends Session {
     this.#isBehind = true;
   }
 
-  /** Asks the source for what the reader missed, where it lags and the network takes more. Idempotent. */
+  /** Reads from the source what the reader missed, where the reader lags and the network takes more. Idempotent. */
   resume(): void {
     void this.#catchUp();
   }
