@@ -130,14 +130,10 @@ export class MessageService {
     precondition: Precondition,
   ): Promise<AppendResult> {
     const append = { escaped: JSON.stringify(text).slice(1, -1), length: codePoints(text), offset };
-    let revision: Revision = '';
-    const { length } = await this.#writes.run<AppendOutcome>(
+    return this.#writes.run<AppendOutcome>(
       writer,
       precondition,
-      (context) => {
-        revision = context.revision;
-        return this.#messages.append(writer.project, threadId, id, append, context);
-      },
+      (context) => this.#messages.append(writer.project, threadId, id, append, context),
       {
         threadAbsent: () => threadNotFound(threadId),
         absent: () => messageNotFound(id, threadId),
@@ -147,7 +143,6 @@ export class MessageService {
         stale: () => staleAppend(id),
       },
     );
-    return { length, revision };
   }
 
   /** Removes the message for good. @throws ServiceError `thread_not_found`, `message_not_found`, or a precondition */

@@ -147,6 +147,16 @@ describe('POST …/append', () => {
     assert.deepEqual([content, plaintext, updatedTimestamp], [markdown('a"\\b\n😀'), 'a"\\b\n😀', null]);
   });
 
+  test('an empty text that is appended is answered with the length and the ETag that the message has', async () => {
+    const project = await projectWithThread(server);
+    expectDone(await write(project, 't', 'm', { content: markdown('abc') }));
+    const { etag } = (await project.get(messagePath('t', 'm'))).headers;
+    const answer = await append(project, { text: '', offset: 3 });
+    assert.deepEqual([answer.json<{ length: number }>().length, answer.headers.etag], [3, etag]);
+    assert.equal((await project.get(messagePath('t', 'm'))).headers.etag, etag);
+    expectError(await append(project, { text: '', offset: 2 }), 412, 'invalid_request');
+  });
+
   test('a message that is not one markdown node, or is deleted, is message_not_appendable, before a wrong offset', async () => {
     const project = await projectWithThread(server);
     expectDone(await write(project, 't', 'm'));

@@ -225,11 +225,18 @@ export function appendText(
   if (stale !== null) return stale;
   const content = message.content.slice(0, -MARKDOWN_END.length) + escaped + MARKDOWN_END;
   if (Buffer.byteLength(content) > limits.CONTENT_MAX_BYTES) return { kind: 'tooLarge' };
+  if (length === 0)
+    return { kind: 'appended', length: message.markdownLength, revision: message.revision, changes: [] };
   message.content = content;
   message.markdownLength += length;
   message.revision = context.revision;
   const change = { type: 'message.appended', group: thread.groupId, thread: threadId, message: id } as const;
-  return { kind: 'appended', length: message.markdownLength, changes: length === 0 ? [] : [change] };
+  return {
+    kind: 'appended',
+    length: message.markdownLength,
+    revision: context.revision,
+    changes: [change],
+  };
 }
 
 export function deleteMessage(

@@ -133,6 +133,7 @@ export type AppendOutcome =
       readonly kind: 'appended';
       /** Code points of the whole text now. */
       readonly length: number;
+      readonly revision: Revision;
       readonly changes: readonly Change[];
     }
   | ThreadAbsent
@@ -177,7 +178,7 @@ export interface MessageStore {
    * Adds a text before {@link MARKDOWN_END}, atomically: concurrent appends all arrive, each whole, in the order of their
    * commits. Costs the same however long the content is. Errors come in this order: thread, message, group, not
    * appendable, offset and precondition (both `stale`), too large. Changes the revision, but neither `updatedAt` nor the
-   * thread. An empty text changes the revision alone, and has no changes.
+   * thread. An empty text changes nothing.
    */
   append(
     project: ProjectKey,

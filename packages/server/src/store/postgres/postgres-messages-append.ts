@@ -52,7 +52,7 @@ const APPEND = `
       CROSS JOIN LATERAL (
         SELECT 1 FROM conversations AS r WHERE r.project_id = $1 AND r.group_id = before.group_id
           AND r.conversation_no = before.conversation_no FOR KEY SHARE) AS c
-    WHERE before.status = 'active' AND ${ALIVE} AND NOT before.deleted
+    WHERE w.length > 0 AND before.status = 'active' AND ${ALIVE} AND NOT before.deleted
       AND coalesce(before.markdown_length = w.markdown_length, before.markdown_length IS NOT NULL)
       AND before.content_bytes + w.bytes <= ${limits.CONTENT_MAX_BYTES}
       AND ${meetsPrecondition(['w.if_match', 'w.if_none_match', 'w.may_exist'])}),
@@ -67,20 +67,20 @@ const APPEND = `
   appended AS (
     UPDATE messages t SET
       markdown_length = t.markdown_length + w.length, content_bytes = t.content_bytes + w.bytes,
-      piece_count = t.piece_count + CASE WHEN w.length > 0 AND (t.piece_count = 0 OR t.piece_bytes >= ${PIECE_BYTES}) THEN 1 ELSE 0 END,
-      piece_bytes = CASE WHEN w.length > 0 AND t.piece_bytes >= ${PIECE_BYTES} THEN 0 ELSE t.piece_bytes END + w.bytes,
+      piece_count = t.piece_count + CASE WHEN t.piece_count = 0 OR t.piece_bytes >= ${PIECE_BYTES} THEN 1 ELSE 0 END,
+      piece_bytes = CASE WHEN t.piece_bytes >= ${PIECE_BYTES} THEN 0 ELSE t.piece_bytes END + w.bytes,
       revision = w.revision, position = w.next_position
     FROM advanced AS w
     WHERE t.project_id = w.project_id AND t.thread_no = w.thread_no AND t.created_at = w.created_at AND t.seq = w.seq
     RETURNING w.*, t.piece_count, t.markdown_length),
   pieces AS (
     INSERT INTO message_pieces (project_id, thread_no, seq, piece_no, text)
-    SELECT $1, thread_no, seq, piece_count, text FROM appended WHERE length > 0
+    SELECT $1, thread_no, seq, piece_count, text FROM appended
     ON CONFLICT (project_id, thread_no, seq, piece_no) DO UPDATE SET text = message_pieces.text || excluded.text),
   ${recordedParts(`
     SELECT at, actor, request_id, ARRAY['[{"type":"message.appended","group":' || to_json(group_id)::text
       || ',"thread":' || to_json(thread_id)::text || ',"message":' || to_json(message_id)::text || '}]']
-    FROM appended WHERE length > 0 ORDER BY number`)}
+    FROM appended ORDER BY number`)}
   SELECT ${ALIVE}, w.group_id, w.status, w.markdown_length, w.content_bytes, w.deleted, w.revision,
     (SELECT appended.markdown_length FROM appended WHERE appended.number = w.number)
   FROM found w ORDER BY w.number`;
@@ -150,7 +150,9 @@ function toOutcome(
   const failure = preconditionFailure(context, revision as string);
   if (failure !== null || (offset !== null && offset !== before)) return { kind: 'stale' };
   if ((contentBytes as number) + bytes > limits.CONTENT_MAX_BYTES) return { kind: 'tooLarge' };
+  if (length === 0)
+    return { kind: 'appended', length: before as number, revision: revision as string, changes: [] };
   if (after === null) return null;
   const change = { type: 'message.appended', group: group.groupId, thread: threadId, message: id } as const;
-  return { kind: 'appended', length: after as number, changes: length === 0 ? [] : [change] };
+  return { kind: 'appended', length: after as number, revision: context.revision, changes: [change] };
 }

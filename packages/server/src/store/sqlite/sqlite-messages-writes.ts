@@ -144,10 +144,10 @@ export class MessageWrites {
     if (preconditionFailure(context, revision) !== null) return { kind: 'stale' };
     const bytes = contentBytes + Buffer.byteLength(escaped);
     if (bytes > limits.CONTENT_MAX_BYTES) return { kind: 'tooLarge' };
+    if (length === 0) return { kind: 'appended', length: markdownLength, revision, changes: [] };
     const after = markdownLength + length;
     const at = [thread.threadNo, message.seq] as const;
     this.#statements.setLength.run(after, bytes, context.revision, this.#threads.advance(thread), ...at);
-    if (length === 0) return { kind: 'appended', length: after, changes: [] };
     this.#pieces.append(at, escaped);
     const change = {
       type: 'message.appended',
@@ -155,7 +155,7 @@ export class MessageWrites {
       thread: threadId,
       message: id,
     } as const;
-    return { kind: 'appended', length: after, changes: [change] };
+    return { kind: 'appended', length: after, revision: context.revision, changes: [change] };
   }
 
   delete(

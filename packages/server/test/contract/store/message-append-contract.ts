@@ -35,11 +35,13 @@ export function messageAppendContract(lab: StoreLab): void {
     assert.deepEqual(await c.thread('t'), thread);
   });
 
-  test('an empty text changes nothing but the revision, and has no changes', async () => {
+  test('an empty text changes nothing, not even the revision', async () => {
     const c = await withMessage();
+    const before = await c.message('t', 'm');
     const outcome = await c.append('t', 'm', appended(''), { revision: 'next' });
-    assert.deepEqual(outcome, { kind: 'appended', length: 5, changes: [] });
-    assert.deepEqual([await text(c), (await c.message('t', 'm')).revision], ['Hello', 'next']);
+    assert.deepEqual(outcome, { kind: 'appended', length: 5, revision: before.revision, changes: [] });
+    assert.deepEqual(await c.message('t', 'm'), before);
+    assert.equal((await c.append('t', 'm', appended(''), { ifMatch: ['next'] })).kind, 'stale');
     assert.deepEqual(await c.recorded(), ['thread.created g t', 'message.created g t m']);
   });
 
