@@ -25,7 +25,7 @@ test('the lists of "Adding a resource" in CONTRIBUTING.md have a line of groups'
   assert.deepEqual(without, []);
 });
 
-test('the namedPaths of "Adding a resource" in CONTRIBUTING.md exist', () => {
+test('every place that "Adding a resource" in CONTRIBUTING.md names exists', () => {
   assert.deepEqual(
     namedPaths.filter((path) => !existsSync(join(ROOT, path))),
     [],
