@@ -168,7 +168,7 @@ export class Announcement {
     const isArriving = this.wanted !== null;
     return this.#shared.runExclusive(async (options) => {
       const { wanted } = this;
-      // It left while it waited. Its absence is sent after what was announced meanwhile.
+      // The announcement ended while this update waited. Its absence is sent after the updates in between.
       if (isArriving && wanted === null) return;
       this.#isStale = false;
       if (wanted !== null) await this.#shared.arrive(this, wanted, options);

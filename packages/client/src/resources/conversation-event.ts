@@ -11,7 +11,7 @@ export interface ThreadChanged<T = Thread> {
   readonly type: 'thread';
   readonly thread: T;
 }
-/** It was deleted permanently; of threads also: the filter does not show it any more. */
+/** The message or thread was deleted permanently. A thread is also removed when the filter does not match it any more. */
 export interface Removed {
   readonly type: 'removed';
   readonly id: string;

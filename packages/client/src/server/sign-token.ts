@@ -7,7 +7,7 @@ export interface ProjectTokenOptions {
   readonly expiresInSeconds?: number | undefined;
 }
 
-/** Whom the page acts as. */
+/** The user of the token, and what the token allows. */
 export interface ClientTokenOptions extends ProjectTokenOptions {
   readonly userID: string;
   /** The only group of the token. Default: all groups of the user. */

@@ -11,7 +11,7 @@ type TokenLife =
   | { readonly state: 'current'; readonly namedEnd: number; readonly endsAt: number }
   /** Its `exp` has passed, or it is older than a day. */
   | { readonly state: 'ended' }
-  /** It has no usable time, a time that lies ahead, or more than a day to go. */
+  /** The token has no usable time, a time in the future, or a life of more than a day. */
   | { readonly state: 'unfit' };
 
 /**

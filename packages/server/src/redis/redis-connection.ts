@@ -133,7 +133,7 @@ export class RedisConnection {
     const begun = performance.now();
     let failure: unknown;
     try {
-      // It would queue the command until it is ready.
+      // The cluster client would queue the command until it is ready.
       if (cluster !== null && cluster.status !== 'ready')
         throw new StoreUnavailableError('Redis: no connection');
       if (when === 'now') this.#cork.flush();

@@ -83,7 +83,7 @@ interface WebhookFields {
 interface WebhookUpdate extends WebhookFields {
   /** The names of those that change. */
   readonly changed: readonly (keyof WebhookFields)[];
-  /** It is due at once. */
+  /** The webhook is due at once. */
   readonly isDue: boolean;
   /** Its failures are forgotten. */
   readonly isActivated: boolean;

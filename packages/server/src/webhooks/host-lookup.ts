@@ -20,7 +20,7 @@ const WAITING_MS = limits.WEBHOOK_ANSWER_SECONDS * 1_000;
 
 const unavailable = () => new DOMException('the lookup of the host waited too long', 'TimeoutError');
 
-/** Whose name is looked up, and for what. */
+/** The project of the webhook whose host is looked up, and the kind of connection. */
 interface LookupPurpose {
   readonly project: ProjectKey;
   readonly isEncrypted: boolean;

@@ -19,7 +19,7 @@ interface TokenFlags extends StoreFlags {
   readonly json?: true;
 }
 
-/** Whose secret signs the token. */
+/** The project or customer whose secret signs the token. */
 interface Signer {
   readonly id: string;
   readonly secret: string;

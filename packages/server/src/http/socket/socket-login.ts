@@ -6,7 +6,7 @@ import { validationError } from '../../core/validation-error.ts';
 import type { StreamPermit } from '../../realtime/sessions/stream-permits.ts';
 import type { SocketParts, SocketServices } from './socket-parts.ts';
 
-/** Whose token a socket has, and until when. */
+/** The verified token of a socket: its user, and the time until which it is valid. */
 export interface VerifiedLogin {
   writer: WriterOf<AuthenticatedClient>;
   /** The token as an HTTP request has it. */

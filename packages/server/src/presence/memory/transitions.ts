@@ -148,7 +148,7 @@ export class Transitions {
     const unknown = new Set(followers);
     for (const next of followers) {
       const { group, userId, location } = next;
-      // Who is there already: watchers do not know the other followers yet.
+      // Only presences that watchers know: the other followers are not published yet.
       const own = group.directory.of(userId);
       const others = newestAt(own, location).filter((other) => !unknown.has(other));
       const before = newestOf(others)?.record?.data ?? null;

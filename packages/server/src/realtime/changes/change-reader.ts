@@ -27,7 +27,7 @@ export class ChangeReader implements EventSource {
   readonly #parts: ReaderParts;
   readonly #filter: ChangeFilter;
   #position: ChangePosition;
-  /** Something was recorded since the last reading began. */
+  /** Changes were recorded since the last reading began. */
   #isDue = false;
 
   constructor(request: SessionRequest, from: ChangePosition, filter: ChangeFilter, parts: ReaderParts) {

@@ -25,7 +25,7 @@ export class SendQueue {
   }
 
   add(channel: Channel): void {
-    // It is added again once it has sent its batch.
+    // The channel is added again when its batch has been sent.
     if (channel.isSending || this.#waiting.has(channel)) return;
     const now = this.#clock.now();
     if (this.#mergeMs === 0 || this.#budget.isFree(now)) {

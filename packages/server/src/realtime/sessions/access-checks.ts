@@ -12,7 +12,7 @@ const NAMED_MAX = 1_000;
 export class AccessChecks<Session extends Watcher = Watcher> {
   readonly #sessions: Iterable<Session>;
   readonly #endWithoutAccess: (sessions: readonly Session[]) => Promise<void>;
-  /** Whose access may have ended: viewers by project, or with null all readers of the project. */
+  /** Viewers by project whose access is to be checked; with null, all readers of the project. */
   #due = new Map<ProjectKey, Set<string> | null>();
   readonly #run = new Repeated(() => this.#check());
 

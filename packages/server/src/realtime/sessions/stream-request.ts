@@ -5,7 +5,7 @@ import type { StreamPermit } from './stream-permits.ts';
 
 /** The reader of a stream, and the right to read it. */
 export interface SessionRequest {
-  /** Whose token opened it. When its project or session changes, {@link checkCredentials} is called. */
+  /** The caller whose token opened the stream. When the project or session changes, {@link checkCredentials} is called. */
   readonly caller: Caller;
   /** Absent where the stream is of the whole project. */
   readonly groupId?: string;

@@ -62,7 +62,7 @@ export interface ThreadListRequest {
   readonly limit: number;
   /** The page ends with the thread that makes its texts and participants larger than this, in bytes, roughly. */
   readonly maxBytes: number;
-  /** Whose `unread` is counted; null where none is. */
+  /** The user whose `unread` is counted; null: no `unread` is counted. */
   readonly viewer: string | null;
 }
 

@@ -88,7 +88,7 @@ export interface WebhookStep {
   readonly attempt?: WebhookAttempt;
   /** The fixed delivery was acknowledged: the webhook goes on at its end. */
   readonly acknowledged?: true;
-  /** It is repeated at `dueAt`. `since`: the first of the failures without a success between. Ends the lease. */
+  /** The delivery is repeated at `dueAt`. `since`: the first failure since the last success. Ends the lease. */
   readonly failed?: { readonly dueAt: number; readonly since: number };
   /** The webhook becomes `failing`, and keeps its delivery. Ends the lease. */
   readonly isFailing?: true;
@@ -214,7 +214,7 @@ export interface ClaimedWebhook extends WebhookRecord, WebhookLease {
 }
 
 /**
- * Who delivers: a webhook with something to send is leased by one process at a time, until a time that the process puts off.
+ * The leases of deliveries: a webhook with something to send is leased by one process at a time, until a time that the process extends.
  *
  * A webhook can be claimed when it is active and due, is not leased or its lease is over, and has a fixed delivery, or records
  * that it has not passed.

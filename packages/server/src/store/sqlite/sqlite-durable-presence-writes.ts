@@ -117,7 +117,7 @@ export class DurablePresenceWrites {
     removeUsage.run(groupNo, userId);
   }
 
-  /** There is always a row, of nulls where nothing is found. */
+  /** The statement always returns a row; its columns are null where nothing is found. */
   #findEligibility(project: ProjectKey, { groupId, userId }: DurablePresenceUpdate): EligibilityRow {
     return this.#statements.eligibility.get(project, groupId, userId) as EligibilityRow;
   }

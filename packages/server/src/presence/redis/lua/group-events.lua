@@ -45,7 +45,7 @@ local function follow(user, followers, from)
   for _, follower in ipairs(followers) do is_unknown[follower] = true end
   for _, follower in ipairs(followers) do
     local location, others = location_of(follower), {}
-    -- Who is there already: watchers do not know the other followers yet.
+    -- Only presences that watchers know: the other followers are not published yet.
     for _, other in ipairs(newest_at(user, location)) do
       if not is_unknown[other] then others[#others + 1] = other end
     end

@@ -23,7 +23,7 @@ import {
 import type { Differences, ListDifference, Seen } from './postgres-batch-read.ts';
 import * as sql from './postgres-batch-statements.ts';
 
-/** Whose membership of a group the batch begins and ends: it ends before it begins, where it does both. */
+/** Users whose membership of a group begins or ends with the batch. Where a batch does both, the end is first. */
 interface MembersOfGroup {
   readonly group: GroupItems;
   readonly joined: readonly string[];
