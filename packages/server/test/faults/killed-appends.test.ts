@@ -8,6 +8,7 @@ import { markdown, messagePath, threadPath } from '../support/conversation.ts';
 import { shownMessages } from '../support/conversation-model.ts';
 import type { StreamEvent } from '../support/event-parser.ts';
 import { expectDone, expectOk } from '../support/expect.ts';
+import { skipsPostgres, withDatabase } from '../support/postgres.ts';
 import { withDataDir } from '../support/server.ts';
 import { StreamReader } from '../support/stream-reader.ts';
 
@@ -97,48 +98,70 @@ async function storedTexts(call: Request): Promise<Record<string, string>> {
   const { messages } = expectOk<{ messages: { id: string; plaintext: string }[] }>(
     await call('GET', `${threadPath('t')}/messages`),
   );
+  for (const { plaintext } of messages)
+    assert.equal(plaintext.replaceAll(/<\w+:\d+>/g, ''), '', 'each text is whole');
   return Object.fromEntries(messages.map(({ id, plaintext }) => [id, plaintext]));
 }
 
-describe('a server that is killed while texts are appended', () => {
-  test(`readers who resume after a kill in the middle of appends have exactly the stored texts (seed ${SEED})`, () =>
-    withDataDir(undefined, async (dataDir) => {
-      const random = new Random(SEED);
-      const appenders = Array.from(
-        { length: CALLERS },
-        (_, index) => new Appender(`c${index}`, MESSAGES[index % MESSAGES.length] as string),
-      );
-      const readers = Array.from({ length: READERS }, () => new LastingReader());
-      const live = (use: (url: string, call: Request, kill: () => void) => Promise<void>) =>
-        withServe(dataDir, KNOWN, (server) =>
-          withRequests(server.url, (call) => use(server.url, call, () => server.process.signal('SIGKILL'))),
-        );
-      for (let round = 0; round < ROUNDS; round += 1) {
-        let left = 1 + random.below(MOST_ANSWERS);
-        await live(async (url, call, kill) => {
-          if (round === 0) await converse(call);
-          const stored = await storedTexts(call);
-          for (const appender of appenders) appender.check(stored[appender.message] ?? '');
-          for (const reader of readers) await reader.open(url);
-          const onAnswer = () => {
-            left -= 1;
-            if (left === 0) kill();
-          };
-          await Promise.all(appenders.map((appender) => appender.write(call, onAnswer)));
-        });
-      }
-      await live(async (url, call) => {
-        const stored = await storedTexts(call);
-        for (const appender of appenders) appender.check(stored[appender.message] ?? '');
-        for (const reader of readers) {
-          await reader.open(url);
-          await reader.shows(stored);
-          assert.equal(reader.events.filter(({ type }) => type === 'snapshot').length, 1);
-          reader.leave();
-        }
-      });
-    }));
-});
+/** The flags of a server on each engine. */
+const ENGINES: readonly {
+  readonly name: string;
+  readonly skip: string | false;
+  with(use: (flags: readonly string[]) => Promise<void>): Promise<void>;
+}[] = [
+  { name: 'the embedded store', skip: false, with: (use) => use(KNOWN) },
+  {
+    name: 'PostgreSQL',
+    skip: skipsPostgres,
+    with: (use) => withDatabase((url) => use([...KNOWN, '--database-url', url])),
+  },
+];
+
+for (const engine of ENGINES) {
+  describe(`a server on ${engine.name} that is killed while texts are appended`, {
+    skip: engine.skip,
+  }, () => {
+    test(`readers who resume after a kill in the middle of appends have exactly the stored texts (seed ${SEED})`, () =>
+      withDataDir(undefined, (dataDir) => engine.with((flags) => killedRounds(dataDir, flags))));
+  });
+}
+
+async function killedRounds(dataDir: string, flags: readonly string[]): Promise<void> {
+  const random = new Random(SEED);
+  const appenders = Array.from(
+    { length: CALLERS },
+    (_, index) => new Appender(`c${index}`, MESSAGES[index % MESSAGES.length] as string),
+  );
+  const readers = Array.from({ length: READERS }, () => new LastingReader());
+  const live = (use: (url: string, call: Request, kill: () => void) => Promise<void>) =>
+    withServe(dataDir, flags, (server) =>
+      withRequests(server.url, (call) => use(server.url, call, () => server.process.signal('SIGKILL'))),
+    );
+  for (let round = 0; round < ROUNDS; round += 1) {
+    let left = 1 + random.below(MOST_ANSWERS);
+    await live(async (url, call, kill) => {
+      if (round === 0) await converse(call);
+      const stored = await storedTexts(call);
+      for (const appender of appenders) appender.check(stored[appender.message] ?? '');
+      for (const reader of readers) await reader.open(url);
+      const onAnswer = () => {
+        left -= 1;
+        if (left === 0) kill();
+      };
+      await Promise.all(appenders.map((appender) => appender.write(call, onAnswer)));
+    });
+  }
+  await live(async (url, call) => {
+    const stored = await storedTexts(call);
+    for (const appender of appenders) appender.check(stored[appender.message] ?? '');
+    for (const reader of readers) {
+      await reader.open(url);
+      await reader.shows(stored);
+      assert.equal(reader.events.filter(({ type }) => type === 'snapshot').length, 1);
+      reader.leave();
+    }
+  });
+}
 
 async function converse(call: Request): Promise<void> {
   expectOk(
