@@ -1,12 +1,14 @@
 /** What a socket holds, and how it ends. */
 import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { limits, type PresenceEntry } from '@rollcall/protocol';
 import { Browser } from '../support/browser.ts';
 import { expectOk } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { Project } from '../support/project-client.ts';
-import { SocketClient, withSockets } from '../support/socket-client.ts';
+import { openSockets, SocketClient, withSockets } from '../support/socket-client.ts';
 import { until } from '../support/waiting.ts';
 
 const server = oneServer({ settings: { presenceTtlSeconds: 3 } });
@@ -162,6 +164,24 @@ describe('presence that a socket holds', () => {
         const answer = await project.get('/v1/changes?type=durable_presence.moved');
         return answer.json<{ changes: unknown[] }>().changes.length === 2;
       });
+    });
+  });
+
+  test('a durable update that is sent right before a clean close counts, also behind a frame that is not answered yet', async () => {
+    const project = await seeded();
+    await withSockets(async (keep) => {
+      const socket = await keep(SocketClient.of(project, 'a', 'g'));
+      const tcp = (socket.ws as unknown as { _socket: Socket })._socket;
+      tcp.cork();
+      for (let ref = 100; ref < 103; ref += 1) socket.send({ op: 'watch', ref });
+      socket.send({ op: 'present', ref: 103, durable: true, location: AT });
+      socket.ws.close();
+      tcp.uncork();
+      await until('the durable location', async () => {
+        const { durable } = (await project.get('/v1/users/a/presence?groupID=g')).json<PresenceEntry>();
+        return isDeepStrictEqual(durable?.location, AT);
+      });
+      await until('the socket to end', async () => (await openSockets(project)) === 0);
     });
   });
 

@@ -131,8 +131,8 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
     if (this.#ending !== null) return;
     this.#ticks += 1;
     const login = this.#login;
-    // A client may send a close frame and leave its connection open.
-    if (this.#ws.readyState === this.#ws.CLOSING) {
+    // A client may send a close frame and leave its connection open, or close it behind frames that take long.
+    if (this.#ws.readyState !== this.#ws.OPEN) {
       this.#leave(login?.isNamed === true ? GRACE_MS : 0);
       return;
     }
@@ -330,7 +330,10 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
     const login = this.#login;
     if (login === null) return;
     // An update under way would set presence that no connection releases.
-    void this.#queue.idle.then(() => login.connection.close(graceMs)).catch((err) => this.#notReleased(err));
+    void this.#queue
+      .drain()
+      .then(() => login.connection.close(graceMs))
+      .catch((err) => this.#notReleased(err));
   }
 
   #notReleased(err: unknown): void {
@@ -342,7 +345,13 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
 
   #onClose(code: number): void {
     this.#parts.services.log.debug({ code, ...this.#logged }, 'a socket has closed');
-    const mayComeBack = code === BROKEN || (code === GOING_AWAY && this.#login?.isNamed === true);
-    this.#leave(mayComeBack ? GRACE_MS : 0);
+    if (code === BROKEN) {
+      this.#leave(GRACE_MS);
+      return;
+    }
+    // Frames before the close frame take effect.
+    void this.#queue
+      .drain()
+      .then(() => this.#leave(code === GOING_AWAY && this.#login?.isNamed === true ? GRACE_MS : 0));
   }
 }

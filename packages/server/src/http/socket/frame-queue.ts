@@ -28,9 +28,9 @@ export class FrameQueue {
     return this.#bytes > BYTES_MAX || !this.#isReady();
   }
 
-  /** Resolves when the frame that is being handled is done. */
-  get idle(): Promise<void> {
-    return this.#handling ?? Promise.resolve();
+  /** Resolves when no frame is being handled: all are done, or the next one may not be handled. */
+  async drain(): Promise<void> {
+    while (this.#handling !== null) await this.#handling;
   }
 
   push(frame: Buffer): void {
