@@ -37,6 +37,24 @@ describe('the limits of a socket', () => {
     });
   });
 
+  test('an announcement that ends with an error sets its user absent where they were before', async () => {
+    const script: SocketScript = ({ op, ref, send, location }) => {
+      if (op !== 'present' || location?.page !== 'b') return true;
+      send({ ref, error: 'invalid_field', message: 'no' });
+      return false;
+    };
+    await withScriptedSocket(script, async ({ client, of }) => {
+      const announcement = client.presence.announce({ location: LOCATION });
+      await until('the user is present', () => of('present').length === 1);
+      announcement.move({ page: 'b' });
+      assert.equal((await announcement.ended)?.code, 'invalid_field');
+      assert.deepEqual(
+        of('absent').map(({ location }) => location),
+        [LOCATION],
+      );
+    });
+  });
+
   test('a watch that is above the rate limit is opened again', async () => {
     await withScriptedSocket(limited('watch'), async ({ client }) => {
       assert.equal((await client.presence.watch().next()).value?.type, 'snapshot');

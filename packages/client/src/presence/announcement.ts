@@ -46,6 +46,8 @@ export class Announcement {
   #isAway = false;
   #isLeaving = false;
   #isOver = false;
+  /** With which it ends. */
+  #error: RollcallError | null = null;
   #isSending = false;
   /** The state has changed since the update in flight was made. */
   #isStale = false;
@@ -159,7 +161,7 @@ export class Announcement {
     if (this.#isOver) return;
     const retries =
       this.#failures > 0 && this.#failures < LEAVE_ATTEMPTS && this.#retryAfterMs <= LEAVE_RETRY_AFTER_MAX_MS;
-    if (this.#isLeaving && !retries) this.#finish(null);
+    if (this.#isLeaving && !retries) this.#finish();
     else this.#schedule();
   }
 
@@ -187,7 +189,15 @@ export class Announcement {
     if (onError !== undefined) queueMicrotask(() => onError(error));
     this.#failures += 1;
     this.#retryAfterMs = error.retryAfterMs ?? 0;
-    if (!error.retryable) this.#finish(this.#isLeaving ? null : error);
+    if (error.retryable) return;
+    if (this.#isLeaving) this.#finish();
+    else {
+      // The user leaves the location of before too.
+      this.#error = error;
+      this.#isLeaving = true;
+      this.#isStale = true;
+      this.#failures = 0;
+    }
   }
 
   #schedule(): void {
@@ -209,10 +219,10 @@ export class Announcement {
     return Math.max(this.#retryAfterMs, backoffMs(this.#failures - 1, firstMs, this.#everyMs));
   }
 
-  #finish(error: RollcallError | null): void {
+  #finish(): void {
     this.#isOver = true;
     clearTimeout(this.#timer);
     for (const release of this.#release) release();
-    this.#end(error);
+    this.#end(this.#error);
   }
 }
