@@ -221,7 +221,10 @@ export class PresenceService {
     try {
       await this.#parts.presence.publish(scope, event, now);
     } catch (err) {
-      this.#parts.log.error({ err }, 'a durable presence was stored and not published to streams');
+      this.#parts.log.error(
+        { err },
+        'a durable presence was stored and not published to streams; the next read of the record shows it',
+      );
     }
   }
 }

@@ -82,7 +82,10 @@ export class ProjectService {
     await this.#publishChange(id);
     // The project is gone either way, and its presence cannot be read any more.
     await presence.removeProject(key, clock.now()).catch((err: unknown) => {
-      log.error({ err }, 'presence of a deleted project was not cleared');
+      log.error(
+        { err },
+        'presence of a deleted project was not cleared; it cannot be read, and ends at its deadlines',
+      );
     });
   }
 

@@ -145,7 +145,10 @@ export class PresenceHub implements SessionOwner {
     for (const feed of this.#feeds.values()) {
       if (feed.project !== project) continue;
       void feed.publishProfiles(userIds).catch((err) => {
-        this.#parts.log.error({ err }, 'a changed name or picture was not published to streams');
+        this.#parts.log.error(
+          { err },
+          'a changed name or picture was not published to streams; the next read of the record shows it',
+        );
       });
     }
   }

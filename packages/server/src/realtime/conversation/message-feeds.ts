@@ -62,7 +62,7 @@ export class MessageFeeds {
       }
     } catch (err) {
       if (!(err instanceof StoreUnavailableError))
-        log.error({ err }, 'positions of threads could not be read');
+        log.error({ err }, 'positions of threads could not be read; the next comparison reads them again');
     }
   }
 

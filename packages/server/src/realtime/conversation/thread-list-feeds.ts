@@ -84,7 +84,10 @@ export class ThreadListFeeds {
       for (const feed of this.#feeds.values()) feed.compare(differences);
     } catch (err) {
       if (!(err instanceof StoreUnavailableError))
-        this.#parts.log.error({ err, groupId: this.groupId }, 'threads of a group could not be compared');
+        this.#parts.log.error(
+          { err, groupId: this.groupId },
+          'threads of a group could not be compared; the next comparison reads them again',
+        );
     }
   }
 }

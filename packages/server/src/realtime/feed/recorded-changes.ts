@@ -130,7 +130,7 @@ export class RecordedChanges implements RecordListener {
       if (!(err instanceof StoreUnavailableError))
         this.#parts.log.error(
           { err },
-          'recorded changes of a group with presence streams could not be shown',
+          'recorded changes of a group with presence streams could not be shown; the next tick reads them again',
         );
     }
     // They are compared again with the next tick, together with what came meanwhile.

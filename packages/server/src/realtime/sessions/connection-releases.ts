@@ -58,13 +58,23 @@ export class ConnectionReleases {
     const now = this.#parts.clock.now();
     await this.#parts.presence
       .release({ ...held, now, at: now + RELEASE_DELAY_MS })
-      .catch((err) => this.#parts.log.error({ err }, 'a connection was not released; its presence expires'));
+      .catch((err) =>
+        this.#parts.log.error(
+          { err },
+          'presence of a closed stream was not released; it ends at its deadline',
+        ),
+      );
   }
 
   async #retain(held: Held): Promise<void> {
     await this.#parts.presence
       .retain({ ...held, now: this.#parts.clock.now() })
-      .catch((err) => this.#parts.log.error({ err }, 'presence of a connection that is open may end early'));
+      .catch((err) =>
+        this.#parts.log.error(
+          { err },
+          'the release of a reopened connection was not cancelled; its presence is absent until its next update',
+        ),
+      );
   }
 }
 

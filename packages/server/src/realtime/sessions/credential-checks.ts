@@ -77,6 +77,9 @@ export class CredentialChecks {
   /** The next pass checks these streams again. */
   #ignore(err: unknown): void {
     if (err instanceof StoreUnavailableError || err instanceof ServiceError) return;
-    this.#parts.log.error({ err }, 'the credentials of presence streams could not be checked');
+    this.#parts.log.error(
+      { err },
+      'the credentials of presence streams could not be checked; the next pass checks them again',
+    );
   }
 }
