@@ -16,9 +16,6 @@ import { type SessionOwner, StreamSession } from './sessions/stream-session.ts';
 import { UnsentTexts } from './sessions/unsent-texts.ts';
 import { requireAccess } from './sessions/watch-access.ts';
 
-const TICK_MS = 1_000;
-const HEARTBEAT_MS = 15_000;
-
 interface HubParts extends Omit<FollowedParts, 'interruptions' | 'reads'> {
   readonly broker: Broker;
   readonly log: Logger;
@@ -46,7 +43,6 @@ export class PresenceHub implements SessionOwner {
   /** Readers who missed too much: each gets a snapshot within a second of being able to take it, and one a second at most. */
   readonly #lost = new Set<StreamSession>();
   readonly #queue: SendQueue;
-  readonly #stops: readonly (() => void)[];
   readonly #interruptions: InterruptionLog;
   readonly #releases: ConnectionReleases;
   #isStopping = false;
@@ -56,16 +52,15 @@ export class PresenceHub implements SessionOwner {
     const { clock, mergeMs, writesPerSecond } = parts;
     this.#parts = parts;
     this.#interruptions = new InterruptionLog(parts.log);
-    this.#streams = new OpenStreams(parts);
+    this.#streams = new OpenStreams(parts, {
+      tick: () => this.#tick(),
+      heartbeat: () => this.#heartbeat(),
+      onChange: (change) => {
+        if (change.type === 'profiles') this.#onProfiles(change);
+      },
+    });
     this.#queue = new SendQueue(clock, mergeMs, new WriteBudget(clock.now(), writesPerSecond));
     this.#releases = new ConnectionReleases(parts);
-    this.#stops = [
-      parts.broker.subscribe((change) => {
-        if (change.type === 'profiles') this.#onProfiles(change);
-      }),
-      clock.every(TICK_MS, () => this.#tick()),
-      clock.every(HEARTBEAT_MS, () => this.#heartbeat()),
-    ];
   }
 
   get streamCount(): number {
@@ -119,7 +114,6 @@ export class PresenceHub implements SessionOwner {
     this.#isStopping = true;
     this.#streams.close();
     this.#queue.close();
-    for (const stop of this.#stops) stop();
     for (const feed of this.#feeds.values()) feed.close();
     this.#feeds.clear();
   }
@@ -168,7 +162,6 @@ export class PresenceHub implements SessionOwner {
       void this.#feedOf({ project: caller.project, groupId }).reopen(session);
     }
     this.#interruptions.tick();
-    this.#streams.tick();
   }
 
   #heartbeat(): void {

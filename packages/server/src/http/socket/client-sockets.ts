@@ -10,11 +10,9 @@ import type { ProjectKey } from '../../values/project-key.ts';
 import type { LoggedRequest } from '../logged-request.ts';
 import { type RateLimit, rateLimitKey } from '../rate-limit.ts';
 import { ClientSocket } from './client-socket.ts';
-import { endSocketsWithoutAccess } from './socket-access.ts';
 import type { SocketParts, SocketServices } from './socket-parts.ts';
 import { requireUpgrade } from './upgrade.ts';
 
-const TICK_MS = 1_000;
 /** How often, in ticks, access is checked: a notification can be lost. */
 const ACCESS_CHECK_TICKS = 8;
 /** How long a client may take to answer a close, in milliseconds. */
@@ -43,24 +41,27 @@ export class ClientSockets {
   readonly #server = new WebSocketServer(OPTIONS);
   readonly #open = new Set<ClientSocket>();
   readonly #loggedIn: OpenStreams<ClientSocket>;
-  readonly #access: AccessChecks<ClientSocket>;
+  readonly #access: AccessChecks;
   readonly #projects: ProjectsInUse;
   /** The same for all sockets. */
   readonly #parts: SocketParts<ClientSocket>;
   /** Projects that were not followed before: their sockets are checked with the next tick. */
   readonly #unfollowed = new Set<ProjectKey>();
-  readonly #stops: readonly (() => void)[];
   #waiting = 0;
   #ticks = 0;
   #isStopping = false;
 
   constructor(services: SocketServices, rateLimit: RateLimit | null) {
-    const { store, broker, clock } = services;
     this.#services = services;
     this.#rateLimit = rateLimit;
-    this.#loggedIn = new OpenStreams(services);
-    this.#access = new AccessChecks(this.#loggedIn, (sockets) => endSocketsWithoutAccess(store, sockets));
-    this.#projects = new ProjectsInUse(broker, 'eligibility');
+    this.#loggedIn = new OpenStreams(services, {
+      tick: () => this.#tick(),
+      onChange: (change) => {
+        if (change.type === 'eligibility') this.#access.request(change.project, change.userIds);
+      },
+    });
+    this.#access = new AccessChecks(services.store, this.#loggedIn);
+    this.#projects = new ProjectsInUse(services.broker, 'eligibility');
     this.#parts = {
       services,
       countFrame: ({ projectId }) => this.#rateLimit?.countFrame(rateLimitKey('client', projectId)),
@@ -69,13 +70,6 @@ export class ClientSockets {
       checkAccess: ({ request: { caller, viewer } }) =>
         this.#access.request(caller.project, viewer === undefined ? null : [viewer.userId]),
     };
-    this.#stops = [
-      () => this.#projects.close(),
-      clock.every(TICK_MS, () => this.#tick()),
-      broker.subscribe((change) => {
-        if (change.type === 'eligibility') this.#access.request(change.project, change.userIds);
-      }),
-    ];
   }
 
   /** The number of open sockets. */
@@ -110,7 +104,7 @@ export class ClientSockets {
   /** Releases everything. Idempotent. */
   close(): void {
     this.stop();
-    for (const stop of this.#stops) stop();
+    this.#projects.close();
     this.#loggedIn.close();
   }
 
@@ -130,7 +124,6 @@ export class ClientSockets {
   #tick(): void {
     this.#ticks += 1;
     for (const socket of this.#open) socket.tick();
-    this.#loggedIn.tick();
     for (const { project } of this.#loggedIn) this.#projects.use(project);
     this.#projects.tick();
     for (const project of this.#unfollowed) this.#access.request(project, null);

@@ -13,9 +13,6 @@ import { OpenStreams } from '../sessions/open-streams.ts';
 import type { SessionRequest } from '../sessions/stream-request.ts';
 import { ChangeReader } from './change-reader.ts';
 
-const TICK_MS = 1_000;
-const HEARTBEAT_MS = 15_000;
-
 interface Parts {
   readonly store: Store;
   readonly changes: ChangeFeed;
@@ -34,22 +31,18 @@ export class ChangeHub {
   readonly #readers = new Set<ChangeReader>();
   readonly #streams: OpenStreams<EventSession>;
   readonly #projects: ProjectsInUse;
-  readonly #stops: readonly (() => void)[];
   readonly #poll = new Repeated(() => this.#readNewest());
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#streams = new OpenStreams(parts);
-    this.#projects = new ProjectsInUse(parts.broker, 'changes');
-    this.#stops = [
-      () => this.#projects.close(),
-      () => void this.#poll.close(),
-      parts.clock.every(TICK_MS, () => this.#tick()),
-      parts.clock.every(HEARTBEAT_MS, () => {
+    this.#streams = new OpenStreams(parts, {
+      tick: () => this.#tick(),
+      heartbeat: () => {
         for (const reader of this.#readers) reader.heartbeat();
-      }),
-      parts.broker.subscribe((change) => this.#onChange(change)),
-    ];
+      },
+      onChange: (change) => this.#onChange(change),
+    });
+    this.#projects = new ProjectsInUse(parts.broker, 'changes');
   }
 
   /** The number of open streams. */
@@ -85,7 +78,8 @@ export class ChangeHub {
   /** Releases everything. Idempotent. */
   close(): void {
     this.#streams.close();
-    for (const stop of this.#stops) stop();
+    this.#projects.close();
+    void this.#poll.close();
   }
 
   #ended(reader: ChangeReader): void {
@@ -94,7 +88,6 @@ export class ChangeHub {
   }
 
   #tick(): void {
-    this.#streams.tick();
     for (const { request } of this.#streams) this.#projects.use(request.caller.project);
     this.#projects.tick();
     void this.#poll.request();

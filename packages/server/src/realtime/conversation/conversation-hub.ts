@@ -8,7 +8,7 @@ import { AccessChecks } from '../sessions/access-checks.ts';
 import { EventSession } from '../sessions/event-session.ts';
 import { OpenStreams } from '../sessions/open-streams.ts';
 import type { WatchRequest } from '../sessions/stream-request.ts';
-import { endWithoutAccess, requireAccess } from '../sessions/watch-access.ts';
+import { requireAccess } from '../sessions/watch-access.ts';
 import type { FeedParts } from './feed-parts.ts';
 import { FeedReads } from './feed-reads.ts';
 import type { MessageFeed } from './message-feed.ts';
@@ -16,9 +16,6 @@ import { MessageFeeds } from './message-feeds.ts';
 import { RecordedConversations } from './recorded-conversations.ts';
 import type { ThreadListFeed } from './thread-list-feed.ts';
 import { ThreadListFeeds } from './thread-list-feeds.ts';
-
-const TICK_MS = 1_000;
-const HEARTBEAT_MS = 15_000;
 
 interface Parts extends Omit<FeedParts, 'ended' | 'reads'> {
   readonly broker: Broker;
@@ -32,29 +29,26 @@ export class ConversationHub {
   /** By project and group. */
   readonly #lists = new Map<string, ThreadListFeeds>();
   readonly #streams: OpenStreams<EventSession>;
-  readonly #access: AccessChecks<EventSession>;
+  readonly #access: AccessChecks;
   readonly #recorded: RecordedConversations;
   /** The groups whose streams are being opened. */
   readonly #opening = new Set<{ readonly project: ProjectKey; readonly groupId: string }>();
-  readonly #stops: readonly (() => void)[];
 
   constructor(parts: Parts) {
-    const { store, clock, broker } = parts;
-    this.#streams = new OpenStreams(parts);
+    this.#streams = new OpenStreams(parts, {
+      tick: () => this.#tick(),
+      heartbeat: () => this.#heartbeat(),
+      onChange: (change) => this.#onChange(change),
+    });
     this.#parts = { ...parts, reads: new FeedReads(), ended: (session) => this.#streams.ended(session) };
     this.#messages = new MessageFeeds(this.#parts);
-    this.#access = new AccessChecks(this.#streams, (sessions) => endWithoutAccess(store, sessions));
+    this.#access = new AccessChecks(parts.store, this.#streams);
     this.#recorded = new RecordedConversations(parts, {
       onThreads: (project, groupId, threadIds) =>
         this.#lists.get(listsKey(project, groupId))?.recorded(threadIds),
       onGap: (project, groupId) => this.#lists.get(listsKey(project, groupId))?.recorded(null),
       onAccess: (project, userIds) => this.#access.request(project, userIds),
     });
-    this.#stops = [
-      clock.every(TICK_MS, () => this.#tick()),
-      clock.every(HEARTBEAT_MS, () => this.#heartbeat()),
-      broker.subscribe((change) => this.#onChange(change)),
-    ];
   }
 
   /** The number of open streams. */
@@ -106,7 +100,6 @@ export class ConversationHub {
   /** Releases everything. Idempotent. */
   close(): void {
     this.#streams.close();
-    for (const stop of this.#stops) stop();
     this.#recorded.close();
   }
 
@@ -154,7 +147,6 @@ export class ConversationHub {
       lists.tick(now);
       if (lists.isEmpty) this.#lists.delete(key);
     }
-    this.#streams.tick();
     this.#recorded.followOnly(this.#followed());
   }
 

@@ -9,6 +9,9 @@ import { CredentialChecks } from './credential-checks.ts';
 import { RecordedCredentials } from './recorded-credentials.ts';
 import type { Watcher } from './stream-request.ts';
 
+const TICK_MS = 1_000;
+const HEARTBEAT_MS = 15_000;
+
 interface Parts {
   readonly store: Store;
   readonly broker: Broker;
@@ -23,15 +26,25 @@ interface OpenStream extends Watcher {
   stop(): void;
 }
 
-/** The open streams of one kind in this process. Those whose credentials end are ended. */
+/** The hub of the streams. */
+interface StreamHub {
+  /** Called once a second. */
+  tick(): void;
+  /** Called every 15 seconds. */
+  heartbeat?(): void;
+  /** Called for what the Broker publishes. */
+  onChange(change: Notification): void;
+}
+
+/** The open streams of one kind in this process, and what calls their hub. Those whose credentials end are ended. */
 export class OpenStreams<Stream extends OpenStream> implements Iterable<Stream> {
   readonly #streams = new Set<Stream>();
   readonly #credentials: CredentialChecks;
   readonly #recorded: RecordedCredentials;
-  readonly #unsubscribe: () => void;
+  readonly #stops: readonly (() => void)[];
   #isClosed = false;
 
-  constructor(parts: Parts) {
+  constructor(parts: Parts, hub: StreamHub) {
     this.#credentials = new CredentialChecks(parts, this.#streams);
     this.#recorded = new RecordedCredentials(parts, (project, sessionIds) =>
       this.#check(
@@ -39,7 +52,19 @@ export class OpenStreams<Stream extends OpenStream> implements Iterable<Stream> 
           caller.project === project && (sessionIds === null || sessionIds.has(caller.sessionId ?? '')),
       ),
     );
-    this.#unsubscribe = parts.broker.subscribe((change) => this.#onChange(change));
+    const { clock, broker } = parts;
+    this.#stops = [
+      clock.every(TICK_MS, () => {
+        hub.tick();
+        this.#recorded.tick();
+        this.#credentials.tick();
+      }),
+      clock.every(HEARTBEAT_MS, () => hub.heartbeat?.()),
+      broker.subscribe((change) => {
+        this.#onChange(change);
+        hub.onChange(change);
+      }),
+    ];
   }
 
   get size(): number {
@@ -76,12 +101,6 @@ export class OpenStreams<Stream extends OpenStream> implements Iterable<Stream> 
     viewer?.permit?.release();
   }
 
-  /** Call it about once a second. */
-  tick(): void {
-    this.#recorded.tick();
-    this.#credentials.tick();
-  }
-
   /** Ends all streams at once; no more are opened. Idempotent. */
   stop(): void {
     this.#isClosed = true;
@@ -91,7 +110,7 @@ export class OpenStreams<Stream extends OpenStream> implements Iterable<Stream> 
   /** The same, and releases everything. Idempotent. */
   close(): void {
     this.stop();
-    this.#unsubscribe();
+    for (const stop of this.#stops) stop();
     this.#recorded.close();
   }
 

@@ -21,6 +21,11 @@ export abstract class Session<Request extends SessionRequest = SessionRequest> i
     return this.#ending;
   }
 
+  get groupIds(): readonly string[] {
+    const { groupId } = this.request;
+    return groupId === undefined ? [] : [groupId];
+  }
+
   start(sink: StreamSink): void {
     this.sink = sink;
     if (this.#ending === null) this.begin();
@@ -50,6 +55,10 @@ export abstract class Session<Request extends SessionRequest = SessionRequest> i
     } finally {
       this.leave();
     }
+  }
+
+  loseGroup(_groupId: string, error: ServiceError): void {
+    this.end(error);
   }
 
   /** Ends the connection without an event; the reader reconnects and resumes. */

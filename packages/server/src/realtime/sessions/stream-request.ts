@@ -40,8 +40,12 @@ export interface StreamRequest extends WatchRequest {
 /** A stream whose right to go on is checked again and again. */
 export interface Watcher {
   readonly request: SessionRequest;
+  /** The groups in which it reads or acts; none where it is of the whole project, or of the user alone. */
+  readonly groupIds: Iterable<string>;
   /** Why the stream ended, or null. */
   readonly ending: ServiceError | 'closed' | null;
   /** Ends the stream with an error event. */
   end(error: ServiceError): void;
+  /** The viewer has no access to this group any more. */
+  loseGroup(groupId: string, error: ServiceError): void;
 }

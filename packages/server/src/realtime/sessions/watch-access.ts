@@ -1,25 +1,25 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { clientAccessError } from '../../core/client-access.ts';
-import { groupNotFound } from '../../core/errors.ts';
+import { groupNotFound, userError } from '../../core/errors.ts';
 import { slices } from '../../core/slices.ts';
 import type { Eligibility } from '../../store/ports/eligibility.ts';
 import type { Store } from '../../store/store.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { Watcher, WatchRequest } from './stream-request.ts';
 
-/** Most users whose eligibility is read in one statement. */
+/** Most pairs of user and group whose eligibility is read in one statement. */
 const READ_MAX = 1_000;
 
-type Viewer = NonNullable<WatchRequest['viewer']>;
-type GroupWatcher = Watcher & { readonly request: WatchRequest };
+type AccessStore = Pick<Store, 'groups' | 'eligibility'>;
 
-const isOfGroup = (watcher: Watcher): watcher is GroupWatcher => watcher.request.groupId !== undefined;
+/** No group has this ID: of a viewer who acts in no group, the user alone is read. */
+const NO_GROUP = '';
 
 /**
  * Checks that the reader may watch the group: a host any group that exists, a viewer one in which the user is eligible.
  * @throws ServiceError
  */
-export async function requireAccess(store: Store, request: WatchRequest): Promise<void> {
+export async function requireAccess(store: AccessStore, request: WatchRequest): Promise<void> {
   const { caller, groupId, viewer } = request;
   if (viewer === undefined) {
     if (!(await store.groups.exists(caller.project, groupId))) throw groupNotFound(groupId);
@@ -31,14 +31,15 @@ export async function requireAccess(store: Store, request: WatchRequest): Promis
   if (error !== null) throw error;
 }
 
-/** Ends the streams of readers who may no longer watch. Costs a read for each group, and for each 1,000 viewers of a project. */
-export async function endWithoutAccess(store: Store, sessions: Iterable<Watcher>): Promise<void> {
-  const ofGroups = [...sessions].filter(isOfGroup);
-  for (const [project, own] of Map.groupBy(ofGroups, ({ request }) => request.caller.project)) {
-    const hosts = own.filter(({ request }) => request.viewer === undefined);
-    await endHosts(store, project, hosts);
-    const viewers = own.filter(({ request }) => request.viewer !== undefined);
-    for (const some of slices(viewers, READ_MAX)) {
+/**
+ * Ends what these watchers may no longer have: a group, or all of it. Costs a read for each group of hosts, and for each 1,000 pairs
+ * of viewer and group of a project.
+ */
+export async function endWithoutAccess(store: AccessStore, watchers: Iterable<Watcher>): Promise<void> {
+  const open = [...watchers].filter(({ ending }) => ending === null);
+  for (const [project, own] of Map.groupBy(open, ({ request }) => request.caller.project)) {
+    await endHosts(store, project, own);
+    for (const some of slices(own.flatMap(queriesOf), READ_MAX)) {
       await endViewers(store, project, some);
       // The embedded store answers within the tick.
       await nextIteration();
@@ -46,25 +47,34 @@ export async function endWithoutAccess(store: Store, sessions: Iterable<Watcher>
   }
 }
 
-async function endHosts(store: Store, project: ProjectKey, hosts: readonly GroupWatcher[]): Promise<void> {
+async function endHosts(store: AccessStore, project: ProjectKey, watchers: readonly Watcher[]) {
+  const hosts = watchers.filter(({ request }) => request.viewer === undefined);
   for (const [groupId, readers] of Map.groupBy(hosts, ({ request }) => request.groupId)) {
-    if (await store.groups.exists(project, groupId)) continue;
+    if (groupId === undefined || (await store.groups.exists(project, groupId))) continue;
     for (const reader of readers) reader.end(groupNotFound(groupId));
   }
 }
 
+function queriesOf(watcher: Watcher) {
+  const { viewer } = watcher.request;
+  if (viewer === undefined) return [];
+  const groupIds = [...watcher.groupIds];
+  const { userId } = viewer;
+  return (groupIds.length > 0 ? groupIds : [NO_GROUP]).map((groupId) => ({ watcher, groupId, userId }));
+}
+
 async function endViewers(
-  store: Store,
+  store: AccessStore,
   project: ProjectKey,
-  viewers: readonly GroupWatcher[],
+  queries: readonly ReturnType<typeof queriesOf>[number][],
 ): Promise<void> {
-  const queries = viewers.map(({ request: { groupId, viewer } }) => ({
-    groupId,
-    userId: (viewer as Viewer).userId,
-  }));
   const found = await store.eligibility.findMany(project, queries);
-  for (const [index, { groupId, userId }] of queries.entries()) {
-    const error = clientAccessError(found[index] as Eligibility, groupId, userId);
-    if (error !== null) viewers[index]?.end(error);
+  for (const [index, { watcher, groupId, userId }] of queries.entries()) {
+    const eligibility = found[index] as Eligibility;
+    const error =
+      groupId === NO_GROUP
+        ? userError(userId, eligibility.user)
+        : clientAccessError(eligibility, groupId, userId);
+    if (error !== null) watcher.loseGroup(groupId, error);
   }
 }
