@@ -1,13 +1,7 @@
 import { Counter, type CounterSeries, type Metric } from '../metrics/metric.ts';
-import type { Notification } from './broker.ts';
+import { type Notification, SUBJECT_FIELDS } from './broker.ts';
 
-/** Every type has its series from the beginning; one that is missing here does not compile. */
-const TYPES: Readonly<Record<Notification['type'], true>> = {
-  ...{ project: true, session: true, eligibility: true },
-  ...{ conversation: true, profiles: true, changes: true },
-};
-
-/** The messages of a broker, by their type. */
+/** The messages of a broker, by their type. Every type has its series from the beginning. */
 export class BrokerCounts {
   readonly metrics: readonly Metric[];
   readonly #published;
@@ -20,7 +14,7 @@ export class BrokerCounts {
     });
     const byType = (direction: string) =>
       new Map<string, CounterSeries>(
-        Object.keys(TYPES).map((type) => [type, messages.series({ direction, type })]),
+        Object.keys(SUBJECT_FIELDS).map((type) => [type, messages.series({ direction, type })]),
       );
     this.#published = byType('published');
     this.#received = byType('received');

@@ -67,7 +67,17 @@ export type Notification =
   | ProfilesChanged
   | ChangesRecorded;
 
-/** What changes of some types are about. */
+/** By which fields the changes of each type are followed; none where they are for every process. */
+export const SUBJECT_FIELDS = {
+  project: [],
+  session: [],
+  profiles: [],
+  eligibility: ['project'],
+  changes: ['project'],
+  conversation: ['project', 'groupId'],
+} as const satisfies { readonly [Each in Notification as Each['type']]: readonly (keyof Each)[] };
+
+/** What changes of some types are about: the type and its {@link SUBJECT_FIELDS}. */
 export type Subject =
   | Pick<EligibilityChanged, 'type' | 'project'>
   | Pick<ChangesRecorded, 'type' | 'project'>

@@ -3,7 +3,7 @@ import type { Metric } from '../../metrics/metric.ts';
 import { openChannels, type RedisChannels } from '../../redis/redis-channels.ts';
 import { RedisConnection } from '../../redis/redis-connection.ts';
 import { parseRedisUrl } from '../../redis/redis-url.ts';
-import type { Broker, Notification, Subject } from '../broker.ts';
+import { type Broker, type Notification, SUBJECT_FIELDS, type Subject } from '../broker.ts';
 import { BrokerCounts } from '../broker-counts.ts';
 import { ChangeListeners } from '../change-listeners.ts';
 
@@ -62,7 +62,7 @@ class RedisBroker implements Broker {
   }
 
   follow(subject: Subject): () => void {
-    const name = this.#channelName(...subjectOf(subject));
+    const name = this.#channelOf(subject);
     const channel = this.#followed.get(name) ?? { name, count: 0 };
     channel.count += 1;
     if (channel.count === 1) {
@@ -99,8 +99,10 @@ class RedisBroker implements Broker {
   async publish(change: Notification): Promise<void> {
     this.#counts.published(change);
     // Sent before listeners are called, so that what a listener publishes comes later on other processes too.
-    const channel = hasSubject(change) ? this.#channelName(...subjectOf(change)) : this.#common.name;
-    const sent = this.#connection.publish(channel, JSON.stringify({ publisher: this.#self, change }));
+    const sent = this.#connection.publish(
+      this.#channelOf(change),
+      JSON.stringify({ publisher: this.#self, change }),
+    );
     this.#listeners.notify(change);
     await sent;
   }
@@ -114,6 +116,11 @@ class RedisBroker implements Broker {
     if (message === null || message.publisher === this.#self) return;
     this.#counts.received(message.change);
     this.#listeners.notify(message.change);
+  }
+
+  #channelOf(about: Subject | Notification): string {
+    const parts = SUBJECT_FIELDS[about.type].map((field) => about[field as keyof typeof about]);
+    return parts.length === 0 ? this.#common.name : this.#channelName(about.type, ...parts);
   }
 
   #channelName(...parts: readonly (string | number)[]): string {
@@ -137,14 +144,6 @@ class RedisBroker implements Broker {
     }, RESUBSCRIBE_MS).unref();
   }
 }
-
-const hasSubject = (change: Notification): change is Notification & Subject =>
-  change.type === 'eligibility' || change.type === 'changes' || change.type === 'conversation';
-
-const subjectOf = (subject: Subject): readonly (string | number)[] =>
-  subject.type === 'conversation'
-    ? [subject.type, subject.project, subject.groupId]
-    : [subject.type, subject.project];
 
 /** Null for a foreign message: every client of a Redis can publish anything. */
 function readMessage(text: string): { publisher: string; change: Notification } | null {
