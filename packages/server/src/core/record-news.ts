@@ -5,43 +5,32 @@ import type { ChangeRecord } from '../store/ports/changes.ts';
 import type { Actor } from '../store/write-context.ts';
 
 /** What was recorded under one topic since the last reading. */
-export interface News {
+export class News {
   /** Of the last record. */
-  readonly position: number;
+  position = 0;
   /** Users who stopped being members, whose status changed, who were removed, or whose durable locations changed. */
-  readonly users: ReadonlySet<string>;
+  readonly users = new Set<string>();
   /** Those of them who were set active. */
-  readonly activated: ReadonlySet<string>;
+  readonly activated = new Set<string>();
   /** Users whose name or picture changed. */
-  readonly profiles: ReadonlySet<string>;
+  readonly profiles = new Set<string>();
   /** The status of the group changed, or the group was removed. */
-  readonly isOfGroup: boolean;
+  isOfGroup = false;
   /** Threads that changed, or whose messages did; but an append changes nothing that lists of threads show. */
-  readonly threads: ReadonlySet<string>;
+  readonly threads = new Set<string>();
   /** Sessions whose access tokens were revoked. */
-  readonly sessions: ReadonlySet<string>;
+  readonly sessions = new Set<string>();
   /** The project has another secret. */
-  readonly isSecretRotated: boolean;
-}
-
-interface Collected {
-  position: number;
-  readonly users: Set<string>;
-  readonly activated: Set<string>;
-  readonly profiles: Set<string>;
-  isOfGroup: boolean;
-  readonly threads: Set<string>;
-  readonly sessions: Set<string>;
-  isSecretRotated: boolean;
+  isSecretRotated = false;
 }
 
 /** The news of records, by topic. */
 export function newsOf(records: readonly ChangeRecord[]): Map<Topic, News> {
-  const found = new Map<Topic, Collected>();
+  const found = new Map<Topic, News>();
   for (const { position, actor, changes } of records) {
     const topic = topicOfRecord(changes);
     if (topic === null) continue;
-    const news = found.get(topic) ?? nothing();
+    const news = found.get(topic) ?? new News();
     found.set(topic, news);
     news.position = Math.max(news.position, position);
     for (const change of changes) if (topicOf(change) === topic) collect(news, change, actor);
@@ -49,12 +38,7 @@ export function newsOf(records: readonly ChangeRecord[]): Map<Topic, News> {
   return found;
 }
 
-const nothing = (): Collected => ({
-  ...{ position: 0, isOfGroup: false, isSecretRotated: false },
-  ...{ users: new Set(), activated: new Set(), profiles: new Set(), threads: new Set(), sessions: new Set() },
-});
-
-function collect(news: Collected, change: Change, actor: Actor): void {
+function collect(news: News, change: Change, actor: Actor): void {
   switch (change.type) {
     case 'member.removed':
       for (const id of unpackIds(change.users)) news.users.add(id);
