@@ -1,8 +1,8 @@
 /** The streams of server-sent events in the description of events: those of the operations that have one. */
 
-import { NOT_STREAMED } from '../http/event-stream.ts';
 import type { AnyOperation, StreamDefinition } from '../http/operation.ts';
 import { Failure } from '../http/schemas.ts';
+import { NOT_STREAMED } from '../http/streams.ts';
 import { type Channel, type EventOperation, inChannel, type Message } from './event-description.ts';
 import type { Schema } from './openapi-document.ts';
 import { documentedPath, pathParameters } from './paths.ts';

@@ -15,14 +15,12 @@ import { type ChangeFilter, isActor, readTypes } from '../../core/change-filter.
 import { type ChangePosition, positionText, readPosition } from '../../core/change-position.ts';
 import { changesPage } from '../../wire/change-text.ts';
 import { changePageBody } from '../change-page.ts';
-import { answerStream, isStreamRequest, lastEventId } from '../event-stream.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
 import { operationsOf, type StreamDefinition } from '../operation.ts';
 import type { Reply } from '../reply.ts';
 import { PageQuery } from '../schemas.ts';
-import { watchingHost } from '../watching.ts';
-import { checkStream } from './conversation-streams.ts';
+import { answerStream, checkStream, isStreamRequest, lastEventId, watchingHost } from '../streams.ts';
 
 const operation = operationsOf('project', {
   name: 'changes',

@@ -16,16 +16,14 @@ import type { AuthenticatedClient } from '../../auth/client-claims.ts';
 import { presentThread } from '../../wire/conversation-presenters.ts';
 import { created, done } from '../../wire/json-answer.ts';
 import { etag, precondition } from '../conditions.ts';
-import { isStreamRequest, STREAM_BOUND } from '../event-stream.ts';
 import type { Exchange } from '../exchange.ts';
 import { operationsOf } from '../operation.ts';
+import { asViewer, checkStream, isStreamRequest, STREAM_BOUND } from '../streams.ts';
 import { threadFilter, threadListName } from '../thread-filter.ts';
-import { asViewer } from '../watching.ts';
 import { CLIENT_TAG } from './client.ts';
 import {
   CLIENT_MESSAGES_STREAM,
   CLIENT_THREADS_STREAM,
-  checkStream,
   STREAM_DESCRIPTION,
   streamMessages,
   streamThreads,

@@ -15,12 +15,11 @@ import { chunks } from '../../core/paging.ts';
 import { inspectPresence } from '../../core/presence-rules.ts';
 import type { PageRequest } from '../../values/page.ts';
 import { VIEWER_TAIL, viewerHead } from '../../wire/presenters.ts';
-import { isStreamRequest, STREAM_BOUND } from '../event-stream.ts';
 import type { Exchange } from '../exchange.ts';
 import { operationsOf } from '../operation.ts';
 import { listBody, totalListBody } from '../paged-list.ts';
 import { PageQuery } from '../schemas.ts';
-import { asViewer } from '../watching.ts';
+import { asViewer, isStreamRequest, STREAM_BOUND } from '../streams.ts';
 import { ABSENT_EXAMPLE, doneAnswer, MEMBERS_EXAMPLE, PRESENT_EXAMPLE, USER_EXAMPLE } from './examples.ts';
 import {
   checkPresenceReading,

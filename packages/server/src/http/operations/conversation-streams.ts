@@ -4,17 +4,15 @@ import {
   CLIENT_THREAD_EVENTS,
   MESSAGE_EVENTS,
   THREAD_EVENTS,
-  type ValidationErrors,
 } from '@rollcall/protocol';
 import type { Caller } from '../../core/caller.ts';
 import type { ThreadFilter } from '../../store/ports/threads.ts';
 import { readEventId } from '../../wire/conversation-events.ts';
-import { answerStream, isStreamRequest, lastEventId, rejectPaging } from '../event-stream.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
 import type { StreamDefinition } from '../operation.ts';
 import type { Reply } from '../reply.ts';
-import type { WatchAccess } from '../watching.ts';
+import { answerStream, lastEventId, type WatchAccess } from '../streams.ts';
 import { CLIENT_THREAD_EXAMPLE, MESSAGE_EXAMPLE, THREAD_EXAMPLE } from './examples.ts';
 
 export const STREAM_DESCRIPTION = `With \`Accept: text/event-stream\` the answer is a stream of server-sent events: a \`snapshot\` and then what changes. It takes no \`limit\` and \`token\`, and goes on after a \`Last-Event-ID\`.`;
@@ -50,11 +48,6 @@ export const CLIENT_THREADS_STREAM: StreamDefinition = {
   events: CLIENT_THREAD_EVENTS,
   example: threadsExample(CLIENT_THREAD_EXAMPLE),
 };
-
-/** The rule of a list that can be a stream. */
-export function checkStream(exchange: Exchange, errors: ValidationErrors): void {
-  if (isStreamRequest(exchange)) rejectPaging(exchange.query as object, errors);
-}
 
 /** The stream of the messages of the thread in the path. */
 export async function streamMessages(

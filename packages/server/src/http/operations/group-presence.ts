@@ -17,9 +17,9 @@ import { chunks } from '../../core/paging.ts';
 import type { PresenceFilter, PresencePage } from '../../core/presence-reading.ts';
 import type { PresenceScope } from '../../presence/presence-store.ts';
 import type { StreamRequest } from '../../realtime/sessions/stream-request.ts';
+import { readPositionId } from '../../wire/event-text.ts';
 import { countBody, listHead, listTail } from '../../wire/json-answer.ts';
 import { presentPresence } from '../../wire/presenters.ts';
-import { isStreamRequest, openPresenceStream, rejectPaging } from '../event-stream.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
 import { hasLocation } from '../location-parameter.ts';
@@ -28,7 +28,14 @@ import { listBody } from '../paged-list.ts';
 import { filterOf } from '../presence-filter.ts';
 import type { Reply } from '../reply.ts';
 import { LOCATION_FORMS, PageQuery } from '../schemas.ts';
-import { type WatchAccess, watchingHost } from '../watching.ts';
+import {
+  answerStream,
+  checkStream,
+  isStreamRequest,
+  lastEventId,
+  type WatchAccess,
+  watchingHost,
+} from '../streams.ts';
 import { NO_SUCH_GROUP } from './examples.ts';
 import { ExpandParameter } from './expand-parameter.ts';
 import { PRESENCE_TAG } from './presence.ts';
@@ -130,8 +137,8 @@ export function checkPresenceReading(
   errors: ValidationErrors,
 ): void {
   const { count_only: countOnly, limit, token } = exchange.query;
-  if (isStreamRequest(exchange)) rejectPaging(exchange.query, errors);
-  else if (countOnly === true && (limit !== undefined || token !== undefined))
+  checkStream(exchange, errors);
+  if (!isStreamRequest(exchange) && countOnly === true && (limit !== undefined || token !== undefined))
     errors.invalid.add(
       'query parameter count_only',
       'either count_only or limit and token: a count has no pages',
@@ -152,7 +159,7 @@ export function readPresence(
 }
 
 /** The stream of a group's presence. @throws ServiceError `group_not_found`, or when the reader may not watch */
-export function streamPresence(
+export async function streamPresence(
   { streams }: HttpServices,
   exchange: Exchange<Caller, GroupPresenceQuery>,
   groupId: string,
@@ -160,7 +167,7 @@ export function streamPresence(
 ): Promise<Reply> {
   const { caller, query } = exchange;
   const request = { caller, groupId, filter: filterOf(query), ...watching };
-  return openPresenceStream(streams, exchange, request);
+  return answerStream(exchange, await streams.open(request, readPositionId(lastEventId(exchange))));
 }
 
 async function countPresence(

@@ -18,14 +18,13 @@ import type { FoundMessage, MessagePage } from '../../store/ports/messages.ts';
 import { presentMessage } from '../../wire/conversation-presenters.ts';
 import { appended, created, done } from '../../wire/json-answer.ts';
 import { etag, precondition, taggedReply } from '../conditions.ts';
-import { isStreamRequest } from '../event-stream.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
 import { type AnswerDefinition, operationsOf, type StreamDefinition } from '../operation.ts';
 import { totalListBody } from '../paged-list.ts';
 import type { Reply } from '../reply.ts';
-import { watchingHost } from '../watching.ts';
-import { checkStream, MESSAGES_STREAM, STREAM_DESCRIPTION, streamMessages } from './conversation-streams.ts';
+import { checkStream, isStreamRequest, watchingHost } from '../streams.ts';
+import { MESSAGES_STREAM, STREAM_DESCRIPTION, streamMessages } from './conversation-streams.ts';
 import { createdAnswer, doneAnswer, MESSAGE_EXAMPLE, NOTHING_TO_MATCH } from './examples.ts';
 import { CONVERSATION_PAGE, NO_ACTIVE_GROUP, NO_SUCH_THREAD } from './threads.ts';
 

@@ -19,14 +19,13 @@ import type { ThreadPage } from '../../store/ports/threads.ts';
 import { presentThread, presentThreads } from '../../wire/conversation-presenters.ts';
 import { created, done } from '../../wire/json-answer.ts';
 import { precondition, taggedReply } from '../conditions.ts';
-import { isStreamRequest } from '../event-stream.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
 import { operationsOf } from '../operation.ts';
 import { LOCATION_FORMS, PageQuery } from '../schemas.ts';
+import { checkStream, isStreamRequest, watchingHost } from '../streams.ts';
 import { threadFilter, threadListName } from '../thread-filter.ts';
-import { watchingHost } from '../watching.ts';
-import { checkStream, STREAM_DESCRIPTION, streamThreads, THREADS_STREAM } from './conversation-streams.ts';
+import { STREAM_DESCRIPTION, streamThreads, THREADS_STREAM } from './conversation-streams.ts';
 import { createdAnswer, doneAnswer, NO_SUCH_GROUP, NOTHING_TO_MATCH, THREAD_EXAMPLE } from './examples.ts';
 
 const operation = operationsOf('project', {

@@ -3,23 +3,12 @@ import type { AuthenticatedClient } from '../../auth/client-claims.ts';
 import type { WriterOf } from '../../core/caller.ts';
 import { ServiceError } from '../../core/service-error.ts';
 import { validationError } from '../../core/validation-error.ts';
+import type { Session } from '../../realtime/sessions/session.ts';
 import type { WatchRequest } from '../../realtime/sessions/stream-request.ts';
-import type { StreamSink } from '../../realtime/sessions/stream-sink.ts';
 import { callersWords, type Words } from '../older-names.ts';
 import { type WatchOwner, WatchSink } from './watch-sink.ts';
 
 type Writer = WriterOf<AuthenticatedClient>;
-
-/** The stream of a watch. */
-interface Session {
-  start(sink: StreamSink): void;
-  /** Continues where the network stopped taking bytes. */
-  resume(): void;
-  /** Ends it; what the socket is in the middle of is written to its end. */
-  finish(): void;
-  /** Ends it with the socket. */
-  close(): void;
-}
 
 /** How the stream of a watch is opened, in this order. */
 interface Opening {

@@ -1,15 +1,16 @@
 import type { ServerResponse } from 'node:http';
 import { limits, type ValidationErrors } from '@rollcall/protocol';
+import type { AuthenticatedClient } from '../auth/client-claims.ts';
 import { ServiceError } from '../core/service-error.ts';
-import type { PresenceHub } from '../realtime/hub.ts';
+import type { Session } from '../realtime/sessions/session.ts';
 import { SseSink } from '../realtime/sessions/sse-sink.ts';
-import type { StreamRequest } from '../realtime/sessions/stream-request.ts';
-import type { StreamSink } from '../realtime/sessions/stream-sink.ts';
-import { readPositionId, retryText } from '../wire/event-text.ts';
+import type { WatchRequest } from '../realtime/sessions/stream-request.ts';
+import { retryText } from '../wire/event-text.ts';
 import type { Exchange } from './exchange.ts';
+import type { HttpServices } from './http-services.ts';
 import { callersWords } from './older-names.ts';
 import { wantsStream } from './preferred-type.ts';
-import { TAKEN_OVER } from './reply.ts';
+import { type Reply, TAKEN_OVER } from './reply.ts';
 
 /** How long clients wait before they reconnect, in milliseconds: spread, so that they do not all come at once. */
 const RETRY_MIN_MS = 1_000;
@@ -25,36 +26,49 @@ export const STREAM_BOUND = `A user has at most ${limits.USER_STREAMS_MAX} open 
 export const isStreamRequest = ({ request: { method, headers } }: Exchange): boolean =>
   method === 'GET' && wantsStream(headers.accept);
 
-/** Rejects the query parameters that a reading takes and a stream does not. */
-export function rejectPaging(query: object, errors: ValidationErrors): void {
+/** The rule of a reading that can be a stream: a stream has no pages. */
+export function checkStream(exchange: Exchange, errors: ValidationErrors): void {
+  if (!isStreamRequest(exchange)) return;
+  const query = exchange.query as Readonly<Record<string, unknown>>;
   for (const name of NOT_STREAMED) {
-    if ((query as Record<string, unknown>)[name] === undefined) continue;
+    if (query[name] === undefined) continue;
     errors.invalid.add(`query parameter ${name}`, 'no such parameter on a stream, which has no pages');
   }
 }
 
-/**
- * Opens a presence stream as the answer; `Last-Event-ID` is where it resumes. Until it resolves nothing has been sent.
- * @throws ServiceError when the group does not exist, or the viewer may not watch it; StoreUnavailableError
- */
-export async function openPresenceStream(
-  hub: PresenceHub,
-  exchange: Exchange,
-  request: StreamRequest,
-): Promise<typeof TAKEN_OVER> {
-  return answerStream(exchange, await hub.open(request, readPositionId(lastEventId(exchange))));
+/** The reader of a stream, and the right to read it. */
+export type WatchAccess = Pick<WatchRequest, 'viewer' | 'credentials' | 'checkCredentials'>;
+
+/** A host, whose token opens every group of the project. */
+export const watchingHost = ({ headers }: Exchange, { authenticator }: HttpServices): WatchAccess => {
+  const { authorization } = headers;
+  return { credentials: authorization, checkCredentials: () => authenticator.verify(authorization) };
+};
+
+/** Opens a stream for the user of a client token, who has at most `USER_STREAMS_MAX` of them. */
+export async function asViewer(
+  { caller, headers }: Exchange<AuthenticatedClient>,
+  { authenticator, streams }: HttpServices,
+  open: (watching: WatchAccess) => Promise<Reply>,
+): Promise<Reply> {
+  const permit = streams.permits.take(caller);
+  const { authorization } = headers;
+  try {
+    return await open({
+      viewer: { userId: caller.userId, permit },
+      credentials: authorization,
+      checkCredentials: () => authenticator.verifyClient(authorization),
+    });
+  } catch (error) {
+    permit.release();
+    throw error;
+  }
 }
 
 /** Where the client's last connection to a stream ended, as the client reports it. */
 export function lastEventId({ headers }: Exchange): string | undefined {
   const id = headers['last-event-id'];
   return typeof id === 'string' ? id : undefined;
-}
-
-/** The objects that write a stream. */
-interface Session {
-  start(sink: StreamSink): void;
-  close(): void;
 }
 
 /** Answers with the stream of an open session, which ends in the caller's words. @throws ServiceError when the connection cannot take one */
