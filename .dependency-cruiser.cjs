@@ -3,7 +3,7 @@ const server = 'packages/server/src';
 
 /** The folders of the streams, the lowest first. A folder imports the folders before it, types included. */
 const streamFolders = [
-  ...['events', 'text', 'views', 'channels', 'sessions', 'feed', 'conversation', 'changes', 'hub'],
+  ...['events', 'text', 'views', 'channels', 'sessions', 'feed', 'conversation', 'changes'],
 ];
 const streamRules = streamFolders.slice(0, -1).map((folder, index) => ({
   name: `streams-import-downwards-${index}`,

@@ -6,7 +6,7 @@ import { PageTokens } from '../packages/server/src/core/page-token.ts';
 import { RecordFollower } from '../packages/server/src/core/record-follower.ts';
 import { openRedisPresence } from '../packages/server/src/presence/redis/redis-presence.ts';
 import { ConversationHub } from '../packages/server/src/realtime/conversation/conversation-hub.ts';
-import { PresenceHub } from '../packages/server/src/realtime/hub.ts';
+import { PresenceHub } from '../packages/server/src/realtime/feed/presence-hub.ts';
 import { SseSink } from '../packages/server/src/realtime/sessions/sse-sink.ts';
 import { openPostgresStore } from '../packages/server/src/store/postgres/postgres-store.ts';
 import type { Store } from '../packages/server/src/store/store.ts';

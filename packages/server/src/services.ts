@@ -20,7 +20,7 @@ import { StoreWrites } from './core/store-writes.ts';
 import { TokenService } from './core/token-service.ts';
 import { ChangeHub } from './realtime/changes/change-hub.ts';
 import { ConversationHub } from './realtime/conversation/conversation-hub.ts';
-import { PresenceHub } from './realtime/hub.ts';
+import { PresenceHub } from './realtime/feed/presence-hub.ts';
 import { serviceMetrics } from './service-metrics.ts';
 import type { Tracing } from './tracing/tracing.ts';
 import { AddressRules } from './webhooks/address-rules.ts';

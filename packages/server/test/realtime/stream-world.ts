@@ -5,7 +5,7 @@ import { createConfigured } from '../../src/bootstrap.ts';
 import { createMemoryBroker } from '../../src/broker/memory/memory-broker.ts';
 import { RecordFollower } from '../../src/core/record-follower.ts';
 import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
-import { PresenceHub } from '../../src/realtime/hub.ts';
+import { PresenceHub } from '../../src/realtime/feed/presence-hub.ts';
 import { SseSink } from '../../src/realtime/sessions/sse-sink.ts';
 import type { StreamRequest } from '../../src/realtime/sessions/stream-request.ts';
 import type { StreamSession } from '../../src/realtime/sessions/stream-session.ts';

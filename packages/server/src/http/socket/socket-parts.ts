@@ -8,7 +8,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { HeldPresence } from '../../core/held-presence.ts';
 import type { RecordFollower } from '../../core/record-follower.ts';
 import type { ConversationHub } from '../../realtime/conversation/conversation-hub.ts';
-import type { PresenceHub } from '../../realtime/hub.ts';
+import type { PresenceHub } from '../../realtime/feed/presence-hub.ts';
 import type { Store } from '../../store/store.ts';
 
 /** The services that the sockets call. */

@@ -1,20 +1,20 @@
 import type { Logger } from 'pino';
-import type { Broker, ProfilesChanged } from '../broker/broker.ts';
-import { Semaphore } from '../concurrency/semaphore.ts';
-import type { PresencePosition, PresenceScope } from '../presence/presence-store.ts';
-import { SendQueue } from './channels/send-queue.ts';
-import { WriteBudget } from './channels/write-budget.ts';
-import { StreamCounts } from './events/stream-counts.ts';
-import type { FollowedParts } from './feed/followed-group.ts';
-import { GroupFeed } from './feed/group-feed.ts';
-import { InterruptionLog } from './feed/interruption-log.ts';
-import { ConnectionReleases } from './sessions/connection-releases.ts';
-import { OpenStreams } from './sessions/open-streams.ts';
-import { StreamPermits } from './sessions/stream-permits.ts';
-import type { StreamRequest } from './sessions/stream-request.ts';
-import { type SessionOwner, StreamSession } from './sessions/stream-session.ts';
-import { UnsentTexts } from './sessions/unsent-texts.ts';
-import { requireAccess } from './sessions/watch-access.ts';
+import type { Broker, ProfilesChanged } from '../../broker/broker.ts';
+import { Semaphore } from '../../concurrency/semaphore.ts';
+import type { PresencePosition, PresenceScope } from '../../presence/presence-store.ts';
+import { SendQueue } from '../channels/send-queue.ts';
+import { WriteBudget } from '../channels/write-budget.ts';
+import { StreamCounts } from '../events/stream-counts.ts';
+import { ConnectionReleases } from '../sessions/connection-releases.ts';
+import { OpenStreams } from '../sessions/open-streams.ts';
+import { StreamPermits } from '../sessions/stream-permits.ts';
+import type { StreamRequest } from '../sessions/stream-request.ts';
+import { type SessionOwner, StreamSession } from '../sessions/stream-session.ts';
+import { UnsentTexts } from '../sessions/unsent-texts.ts';
+import { requireAccess } from '../sessions/watch-access.ts';
+import type { FollowedParts } from './followed-group.ts';
+import { GroupFeed } from './group-feed.ts';
+import { InterruptionLog } from './interruption-log.ts';
 
 interface HubParts extends Omit<FollowedParts, 'interruptions' | 'reads'> {
   readonly broker: Broker;
