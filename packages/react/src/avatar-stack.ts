@@ -72,10 +72,24 @@ function Avatar({ person, size }: { readonly person: AvatarPerson; readonly size
       height: size,
       style: { ...circle(size), objectFit: 'cover' },
       onError: () => setBroken(pictureURL),
+      // The picture of a page that a server rendered may have failed before React listened: load it again.
+      ref: reload,
     });
   }
   const style = { ...circle(size), background: colourOf(person.id), color: '#fff' };
   return createElement('span', { role: 'img', 'aria-label': name, title: name, style }, initialsOf(name));
+}
+
+/** The part of an image that is used here; these files are checked without the types of browsers. */
+interface Image {
+  readonly complete: boolean;
+  readonly naturalWidth: number;
+  src: string;
+}
+
+function reload(element: unknown): void {
+  const image = element as Image | null;
+  if (image?.complete && image.naturalWidth === 0) image.src = String(image.src);
 }
 
 const LIST: CSSProperties = {

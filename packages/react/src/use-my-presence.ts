@@ -40,28 +40,38 @@ export function useMyPresence(options: MyPresenceOptions): MyPresenceState {
   // Objects are new in each rendering, so they are compared by what is in them.
   const wanted = stableText({ location, exclusiveWithin, data });
   const latest = useRef(wanted);
+  // A move keeps the region of before where it names none, so another region is another announcement.
+  const region = stableText(exclusiveWithin);
+  /** Of an announcement that ended with an error; the next location begins another one. */
+  const hasFailed = useRef(false);
+  const [round, setRound] = useState(0);
 
   useEffect(() => {
     latest.current = wanted;
     const { location, ...more } = JSON.parse(wanted);
     announcement.current?.move(location, more);
+    if (hasFailed.current) setRound((before) => before + 1);
   }, [wanted]);
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another region or round begins another announcement.
   useEffect(() => {
+    hasFailed.current = false;
     if (!enabled) return;
     let isMounted = true;
     const started = client.presence.announce({ groupID, ...JSON.parse(latest.current) });
     announcement.current = started;
     setError(null);
     void started.ended.then((reason) => {
-      if (isMounted) setError(reason);
+      if (!isMounted) return;
+      hasFailed.current = reason !== null;
+      setError(reason);
     });
     return () => {
       isMounted = false;
       if (announcement.current === started) announcement.current = null;
       void started.leave();
     };
-  }, [client, groupID, enabled]);
+  }, [client, groupID, enabled, region, round]);
 
   const update = useCallback((next: PresenceData | null) => {
     const { current } = announcement;

@@ -72,6 +72,21 @@ for (const react of REACT_VERSIONS) {
       });
     });
 
+    test('useMyPresence goes to a location without the region of before, and on after one that is rejected', async () => {
+      const project = await host.value.project('ada');
+      await host.value.open(react, project, 'ada', { view: 'walker' }, async ({ page }) => {
+        await shows(page, 'where', [{ page: 'a', part: '1' }]);
+        await page.locator('#next').click();
+        await shows(page, 'where', [{ list: 'x' }]);
+        await shows(page, 'my-error', null);
+        await page.locator('#next').click();
+        await shows(page, 'my-error', 'invalid_field');
+        await page.locator('#next').click();
+        await shows(page, 'where', [{ list: 'y' }]);
+        await shows(page, 'my-error', null);
+      });
+    });
+
     test('useViewer, useSelf and useMembers read again after errors that pass', async () => {
       const project = await host.value.project('ada', 'bob');
       await visit('about:blank', {}, async ({ page }) => {

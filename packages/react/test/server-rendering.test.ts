@@ -68,6 +68,28 @@ for (const react of REACT_VERSIONS) {
       });
     });
 
+    test('AvatarStack shows initials where the picture has failed before the page takes over what the server has rendered', {
+      skip: skipsPages,
+    }, async () => {
+      host.value.rendered.set(`${react} broken`, server.render('broken'));
+      const project = await host.value.project('ada');
+      await visit('about:blank', {}, async ({ page }) => {
+        const failed = Promise.withResolvers<void>();
+        await page.route('**/nothing.png*', async (route) => {
+          await route.abort();
+          failed.resolve();
+        });
+        await page.route('**/page.js', async (route) => {
+          await failed.promise;
+          await route.continue();
+        });
+        await page.goto(await host.value.address(react, project, 'ada', { view: 'broken' }));
+        const face = page.getByRole('img', { name: 'Ada Okafor' });
+        await page.waitForFunction("document.querySelector('li img') === null");
+        assert.equal(await face.textContent(), 'AO');
+      });
+    });
+
     test('AvatarStack gives every face its name, and counts the others, without a style sheet', {
       skip: skipsPages,
     }, async () => {

@@ -1,6 +1,13 @@
 /** The application of the tests. What it shows is in the URL: `?view=faces&token=…&group=…`. */
 import { RollcallClient } from '@rollcall/client';
-import { createElement, type FunctionComponent, type ReactElement, StrictMode, useRef } from 'react';
+import {
+  createElement,
+  type FunctionComponent,
+  type ReactElement,
+  StrictMode,
+  useRef,
+  useState,
+} from 'react';
 import * as rollcall from '../../src/index.ts';
 
 const {
@@ -105,12 +112,39 @@ function Thread(): ReactElement {
   ]);
 }
 
+/** Where the viewer goes, step by step: within a region, nowhere that exists, and elsewhere without a region. */
+const STEPS = [
+  { location: { page: 'a', part: '1' }, exclusiveWithin: { page: 'a' } },
+  { location: { list: 'x' } },
+  { location: {} },
+  { location: { list: 'y' } },
+] as const;
+
+function Walker(): ReactElement {
+  const [step, setStep] = useState(0);
+  const { error } = useMyPresence(STEPS[step] as rollcall.MyPresenceOptions);
+  const self = useSelf();
+  return createElement('p', null, [
+    shown('my-error', error?.code ?? null),
+    shown('where', self?.presences.map(({ location }) => location) ?? null),
+    button('next', () => setStep(step + 1)),
+  ]);
+}
+
+/** Rendered on a server, with a picture that does not exist. */
+function Broken(): ReactElement {
+  const people = [{ id: 'ada', name: 'Ada Okafor', pictureURL: '/nothing.png?slow' }];
+  return createElement(rollcall.AvatarStack, { people });
+}
+
 const VIEWS: Readonly<Record<string, readonly FunctionComponent[]>> = {
   faces: [Me, Others, Count, Status, Viewer, rollcall.Facepile as FunctionComponent],
   hydrated: [Me, Others, Status, Viewer, Members, Threads],
   watcher: [Others, Count, Status, Viewer],
   conversation: [Threads, Thread],
   members: [Members],
+  walker: [Walker],
+  broken: [Broken],
   everything: [Me, Others, Status, Viewer, Members],
 };
 
