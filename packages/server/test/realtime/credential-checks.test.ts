@@ -72,6 +72,20 @@ describe('the credentials of open streams', () => {
       assert.ok(checks.viewers >= 2 * ids.length, 'every viewer once more');
     }));
 
+  test('a token that is rejected after it was renewed ends nothing', () =>
+    withStreams({}, async (world) => {
+      await world.seed(['a']);
+      const rejection = Promise.withResolvers<never>();
+      const socket = { credentials: 'old', checkCredentials: () => rejection.promise };
+      const session = await world.session(socket);
+      await changed(world);
+      await ticks();
+      Object.assign(session.request, { credentials: 'new', checkCredentials: () => {} });
+      rejection.reject(new ServiceError('expired_access_token', 'expired'));
+      await ticks();
+      assert.equal(session.ending, null);
+    }));
+
   test('a rejected token ends all streams that were opened with it, and no others', () =>
     withStreams({}, async (world) => {
       await world.seed(['a']);

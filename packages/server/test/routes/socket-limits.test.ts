@@ -38,11 +38,12 @@ function headOf(
   headers: Record<string, string>,
   path = '/v1/client/socket',
   method = 'GET',
+  version = '1.1',
 ): Promise<string> {
   const { hostname, port, host } = new URL(url);
   const lines = Object.entries({ host, ...headers }).map(([name, value]) => `${name}: ${value}`);
   const socket = connect(Number(port), hostname);
-  socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+  socket.write(`${method} ${path} HTTP/${version}\r\n${lines.join('\r\n')}\r\n\r\n`);
   return new Promise((resolve, reject) => {
     socket.on('error', reject);
     socket.once('data', (data) => {
@@ -76,6 +77,7 @@ describe('the upgrade to a socket', () => {
       assert.match(head, /x-request-id: /i);
     }
     assert.match(await headOf(url, UPGRADE, '/v1/client/socket', 'HEAD'), /^HTTP\/1.1 426 /);
+    assert.match(await headOf(url, UPGRADE, '/v1/client/socket', 'GET', '1.0'), /^HTTP\/1.1 426 /);
     // Another protocol is ignored, as RFC 9110 allows.
     assert.match(await headOf(url, { connection: 'Upgrade', upgrade: 'h2c' }, '/healthz'), /^HTTP\/1.1 200 /);
     assert.match(await headOf(url, UPGRADE, '/healthz'), /^HTTP\/1.1 200 /);

@@ -16,11 +16,12 @@ interface State {
 
 /** @throws ServiceError why the request cannot be answered with a socket */
 export function requireUpgrade(
-  { method, headers }: IncomingMessage,
+  { method, headers, httpVersion }: IncomingMessage,
   { origins, isFull, isStopping }: State,
 ): void {
   const isHandshake =
     method === 'GET' &&
+    httpVersion === '1.1' &&
     headers.upgrade?.toLowerCase() === 'websocket' &&
     isListed(headers.connection, 'upgrade');
   if (!isHandshake) {

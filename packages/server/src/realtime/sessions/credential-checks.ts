@@ -66,11 +66,14 @@ export class CredentialChecks {
   }
 
   async #checkToken(alike: readonly Watcher[]): Promise<void> {
+    const request = alike[0]?.request;
+    const credentials = request?.credentials;
     try {
-      await alike[0]?.request.checkCredentials?.();
+      await request?.checkCredentials?.();
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code === 'error') return this.#ignore(error);
-      for (const session of alike) session.end(error);
+      // A socket may have renewed its token meanwhile.
+      for (const session of alike) if (session.request.credentials === credentials) session.end(error);
     }
   }
 
