@@ -7,8 +7,8 @@ import type { Store } from '../store/store.ts';
 import { StoreUnavailableError } from '../values/engine-errors.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Clock } from './clock.ts';
-import { type News, newsOf } from './record-news.ts';
 import { slices } from './slices.ts';
+import { changesByTopic, type TopicChanges } from './topic-changes.ts';
 
 /** How often the record is read, in milliseconds: within this time a process has what was recorded through any other. */
 const INTERVAL_MS = 1_000;
@@ -28,7 +28,7 @@ interface Parts {
 /** Follows topics of a project's record. Neither function may throw. */
 export interface RecordListener {
   /** What was recorded under one of the topics. It can be called again with what it has had. */
-  onNews(topic: Topic, news: News): void;
+  onChanges(topic: Topic, found: TopicChanges): void;
   /** Records may have been missed: they or the project were removed, they were too many, or the store came back older. */
   onGap(): void;
 }
@@ -114,7 +114,7 @@ export class RecordFollower {
     const found = read === null ? null : await this.#readFrom(project, topics, read);
     if (found !== null) {
       followed.read = { ...(read as ReadTo), newest: found.newest };
-      await this.#notify(followed, newsOf(found.records));
+      await this.#notify(followed, changesByTopic(found.records));
       return;
     }
     followed.read = await this.#parts.store.changes.read(project, 0, 0);
@@ -149,10 +149,10 @@ export class RecordFollower {
     return { newest: Number.isFinite(newest) ? newest : from.newest, records };
   }
 
-  async #notify({ listeners }: Followed, news: ReadonlyMap<Topic, News>): Promise<void> {
-    for (const [topic, own] of news) {
+  async #notify({ listeners }: Followed, found: ReadonlyMap<Topic, TopicChanges>): Promise<void> {
+    for (const [topic, own] of found) {
       for (const some of slices([...(listeners.get(topic) ?? [])], CALLED_AT_ONCE)) {
-        for (const listener of some) listener.onNews(topic, own);
+        for (const listener of some) listener.onChanges(topic, own);
         await nextIteration();
       }
     }

@@ -1,6 +1,6 @@
 import type { Broker } from '../../broker/broker.ts';
 import type { RecordFollower, RecordListener } from '../../core/record-follower.ts';
-import type { News } from '../../core/record-news.ts';
+import type { TopicChanges } from '../../core/topic-changes.ts';
 import { conversationTopic, presenceTopic, type Topic, USERS_TOPIC } from '../../store/change-topics.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 
@@ -72,7 +72,7 @@ export class RecordedConversations {
     if (this.#followed.has(key)) return;
     const { onThreads, onGap, onAccess } = this.#listener;
     const listener: RecordListener = {
-      onNews(_topic: Topic, { threads, users, isOfGroup }: News) {
+      onChanges(_topic: Topic, { threads, users, isOfGroup }: TopicChanges) {
         if (groupId !== null && threads.size > 0) onThreads(project, groupId, threads);
         if (isOfGroup || users.size > 0) onAccess(project, isOfGroup ? null : [...users]);
       },

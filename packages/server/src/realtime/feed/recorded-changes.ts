@@ -2,8 +2,8 @@ import type { Logger } from 'pino';
 import { Repeated } from '../../concurrency/repeated.ts';
 import type { Semaphore } from '../../concurrency/semaphore.ts';
 import type { RecordListener } from '../../core/record-follower.ts';
-import type { News } from '../../core/record-news.ts';
 import { slices } from '../../core/slices.ts';
+import type { TopicChanges } from '../../core/topic-changes.ts';
 import type { GroupEvent, PresenceStore } from '../../presence/presence-store.ts';
 import { type Topic, USERS_TOPIC } from '../../store/change-topics.ts';
 import type { Store } from '../../store/store.ts';
@@ -74,10 +74,10 @@ export class RecordedChanges implements RecordListener {
     this.#state = state;
   }
 
-  onNews(topic: Topic, news: News): void {
-    const { users, isOfGroup, position } = news;
-    const concerned = topic === USERS_TOPIC ? this.#known(news) : [...users];
-    const renamed = this.#state.profiles.isNeeded ? this.#shown(news.profiles) : [];
+  onChanges(topic: Topic, found: TopicChanges): void {
+    const { users, isOfGroup, position } = found;
+    const concerned = topic === USERS_TOPIC ? this.#known(found) : [...users];
+    const renamed = this.#state.profiles.isNeeded ? this.#shown(found.profiles) : [];
     if (concerned.length + renamed.length === 0 && !isOfGroup) return;
     this.#position = Math.max(this.#position, position);
     this.#attempts = 0;
@@ -100,7 +100,7 @@ export class RecordedChanges implements RecordListener {
    * A status concerns all groups of the project, and few of them have the user: those who are present or watch. Of users who were
    * set active the Store knows whether they have durable locations here.
    */
-  #known({ users, activated }: News): string[] {
+  #known({ users, activated }: TopicChanges): string[] {
     if (users.size === 0) return [...activated];
     const viewers = [...this.#parts.viewerIds()].filter((id) => users.has(id));
     return [...this.#shown(users), ...viewers, ...activated];

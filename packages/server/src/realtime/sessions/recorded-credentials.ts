@@ -70,7 +70,7 @@ export class RecordedCredentials {
 
   #follow(project: ProjectKey): Followed {
     const listener: RecordListener = {
-      onNews: (_topic, { sessions, isSecretRotated }) =>
+      onChanges: (_topic, { sessions, isSecretRotated }) =>
         this.#revoked(project, isSecretRotated ? null : sessions),
       onGap: () => this.#revoked(project, null),
     };

@@ -5,7 +5,7 @@ import type { ChangeRecord } from '../store/ports/changes.ts';
 import type { Actor } from '../store/write-context.ts';
 
 /** What was recorded under one topic since the last reading. */
-export class News {
+export class TopicChanges {
   /** Of the last record. */
   position = 0;
   /** Users who stopped being members, whose status changed, who were removed, or whose durable locations changed. */
@@ -24,54 +24,54 @@ export class News {
   isSecretRotated = false;
 }
 
-/** The news of records, by topic. */
-export function newsOf(records: readonly ChangeRecord[]): Map<Topic, News> {
-  const found = new Map<Topic, News>();
+/** What these records have, by topic. */
+export function changesByTopic(records: readonly ChangeRecord[]): Map<Topic, TopicChanges> {
+  const byTopic = new Map<Topic, TopicChanges>();
   for (const { position, actor, changes } of records) {
     const topic = topicOfRecord(changes);
     if (topic === null) continue;
-    const news = found.get(topic) ?? new News();
-    found.set(topic, news);
-    news.position = Math.max(news.position, position);
-    for (const change of changes) if (topicOf(change) === topic) collect(news, change, actor);
+    const found = byTopic.get(topic) ?? new TopicChanges();
+    byTopic.set(topic, found);
+    found.position = Math.max(found.position, position);
+    for (const change of changes) if (topicOf(change) === topic) collect(found, change, actor);
   }
-  return found;
+  return byTopic;
 }
 
-function collect(news: News, change: Change, actor: Actor): void {
+function collect(found: TopicChanges, change: Change, actor: Actor): void {
   switch (change.type) {
     case 'member.removed':
-      for (const id of unpackIds(change.users)) news.users.add(id);
+      for (const id of unpackIds(change.users)) found.users.add(id);
       break;
     // Other fields have no topic.
     case 'user.updated':
-      news.profiles.add(change.user);
+      found.profiles.add(change.user);
       break;
     case 'user.activated':
-      news.activated.add(change.user);
-      news.users.add(change.user);
+      found.activated.add(change.user);
+      found.users.add(change.user);
       break;
     case 'user.deactivated':
     case 'user.removed':
     case 'durable_presence.moved':
     case 'durable_presence.removed':
-      news.users.add(change.user);
+      found.users.add(change.user);
       break;
     case 'group.activated':
     case 'group.deactivated':
     case 'group.removed':
-      news.isOfGroup = true;
+      found.isOfGroup = true;
       break;
     case 'project.secret_rotated':
-      news.isSecretRotated = true;
+      found.isSecretRotated = true;
       break;
     // An access token is revoked with itself.
     case 'access_token.revoked':
-      news.sessions.add(actor.id as string);
+      found.sessions.add(actor.id as string);
       break;
     case 'message.appended':
       break;
     default:
-      if ('thread' in change) news.threads.add(change.thread);
+      if ('thread' in change) found.threads.add(change.thread);
   }
 }
