@@ -19,7 +19,7 @@ import { FrameRate } from './frame-rate.ts';
 import { FrameWriter } from './frame-writer.ts';
 import { Liveness } from './liveness.ts';
 import { checkFrame, readFrame, refOf, requireAuth } from './socket-frame.ts';
-import { type Login, logIn, type VerifiedLogin } from './socket-login.ts';
+import { type Login, logIn, secondsToNotify, type VerifiedLogin } from './socket-login.ts';
 import type { SocketParts, SocketServices } from './socket-parts.ts';
 import { SocketWatches } from './socket-watches.ts';
 import type { WatchOwner } from './watch-sink.ts';
@@ -28,8 +28,6 @@ import type { WatchOwner } from './watch-sink.ts';
 const WAITING_MAX_BYTES = 64 * 1_024;
 /** How long a socket may be open before it logs in, in ticks of a second. */
 const LOGIN_TICKS = 5;
-/** How long before the token's end the client is notified, in milliseconds. */
-const EXPIRING_MS = 60_000;
 /** How long a connection that broke may be away and keep what it holds, in milliseconds. One that timed out has been away for longer. */
 const GRACE_MS = 2_000;
 /** The connection broke without a close frame; and the code of a page that is left or loaded anew. */
@@ -133,7 +131,7 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
     const login = this.#login;
     // A client may send a close frame and leave its connection open, or close it behind frames that take long.
     if (this.#ws.readyState !== this.#ws.OPEN) {
-      this.#leave(login?.isNamed === true ? GRACE_MS : 0);
+      this.#leave();
       return;
     }
     if (login === null) {
@@ -280,14 +278,9 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
   }
 
   #announceEnd(login: Login): void {
-    const left = login.endsAt - this.#parts.services.clock.now();
-    if (left <= 0) {
-      this.close(SOCKET_CLOSES.tokenEnded, 'the token has ended');
-      return;
-    }
-    if (left > EXPIRING_MS || login.isExpiringSent) return;
-    login.isExpiringSent = true;
-    this.writer.send(expiringFrame(Math.ceil(left / 1_000)));
+    const seconds = secondsToNotify(login, this.#parts.services.clock.now());
+    if (seconds === 0) this.close(SOCKET_CLOSES.tokenEnded, 'the token has ended');
+    else if (seconds !== null) this.writer.send(expiringFrame(seconds));
   }
 
   #answer(ref: number | null, then: Then): void {
@@ -319,8 +312,8 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
     }
   }
 
-  /** Ends what it has. What it held ends after a time. Idempotent. */
-  #leave(graceMs: number): void {
+  /** Ends what it has. What it held ends after a time, by default that of a page that may come back. Idempotent. */
+  #leave(graceMs = this.#login?.isNamed === true ? GRACE_MS : 0): void {
     if (this.#ending !== null) return;
     this.#ending = 'closed';
     this.#queue.clear();
@@ -350,8 +343,6 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
       return;
     }
     // Frames before the close frame take effect.
-    void this.#queue
-      .drain()
-      .then(() => this.#leave(code === GOING_AWAY && this.#login?.isNamed === true ? GRACE_MS : 0));
+    void this.#queue.drain().then(() => this.#leave(code === GOING_AWAY ? undefined : 0));
   }
 }

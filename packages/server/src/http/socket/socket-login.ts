@@ -80,3 +80,15 @@ function requireSame(
     errors.invalid.add('connectionID', 'the one of the first auth, or none');
   if (!errors.clean) throw validationError(errors);
 }
+
+/** How long before the token's end the client is notified, in milliseconds. */
+const EXPIRING_MS = 60_000;
+
+/** The seconds until the token's end where the client is to be notified of them, once; 0 when it has ended, null otherwise. */
+export function secondsToNotify(login: Login, now: number): number | null {
+  const left = login.endsAt - now;
+  if (left <= 0) return 0;
+  if (left > EXPIRING_MS || login.isExpiringSent) return null;
+  login.isExpiringSent = true;
+  return Math.ceil(left / 1_000);
+}
