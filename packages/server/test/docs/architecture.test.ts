@@ -59,6 +59,14 @@ test('ARCHITECTURE.md lists the layers of the server in the order of .dependency
   assert.deepEqual(listed, rules);
 });
 
+test('ARCHITECTURE.md names the folders of streams in the order in which they may import each other', () => {
+  const named = [...page.matchAll(/`realtime\/([a-z]+)\/`:/g)].map(([, folder]) => folder);
+  const { forbidden } = createRequire(import.meta.url)(join(ROOT, '.dependency-cruiser.cjs'));
+  const [lowest] = forbidden.filter(({ name }: { name: string }) => name === 'streams-import-downwards-0');
+  const [, from, others] = /\/([a-z]+),.*\/\(([a-z|]+)\)/.exec(`${lowest.from.path},${lowest.to.path}`) ?? [];
+  assert.deepEqual(named, [from, ...(others ?? '').split('|')]);
+});
+
 /** The folders that know the older name of a group: the others know groups only. */
 const TRANSLATING = /^(?:http|wire|auth|api-description)\//;
 /** The older name and the vocabulary of its translation, in prose and in names of code: these are split into words. */

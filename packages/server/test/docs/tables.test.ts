@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
+import { globSync } from 'node:fs';
 import { test } from 'node:test';
 import { ERRORS, limits } from '@rollcall/protocol';
 import { SETTINGS, type SettingDefinition } from '../../src/config/setting-definitions.ts';
-import { anchorsOf, tableOf } from './markdown.ts';
+import { anchorsOf, ROOT, readPage, tableOf } from './markdown.ts';
 
 test('docs/errors.md has every error code with its status and whether it is retryable, and no other', () => {
   const listed = tableOf('docs/errors.md', 'Code').map(([code = '', status, retry]) => [
@@ -34,6 +35,18 @@ test('docs/operations.md has every setting with its flag and its default, and no
     setting.default === null ? 'none' : String(setting.default),
   ]);
   assert.deepEqual(listed, defined);
+});
+
+test('docs/adr/0016-sql-of-other-databases.md names the key of every table on PostgreSQL', () => {
+  const migrations = globSync('packages/server/src/store/postgres/migrations/*.sql', { cwd: ROOT });
+  const created = migrations.flatMap((path) =>
+    [...readPage(path).matchAll(/^CREATE TABLE (\w+)/gm)].map(([, table = '']) => table),
+  );
+  const listed = tableOf('docs/adr/0016-sql-of-other-databases.md', 'Table').join();
+  assert.deepEqual(
+    created.filter((table) => !new RegExp(`\\b${table}\\b`).test(listed)),
+    [],
+  );
 });
 
 /** The name of each limit in docs/api.md. */
