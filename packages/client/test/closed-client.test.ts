@@ -20,7 +20,7 @@ function heldToken() {
   };
 }
 
-/** So many rounds of the event loop: what was to follow has happened. */
+/** Waits for 50 rounds of the event loop: what follows a step has happened by then. */
 async function settled(): Promise<void> {
   for (let round = 0; round < 50; round += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -102,7 +102,7 @@ describe('watching the messages of a thread', () => {
       await writer.append('a', { text: 'B' });
       await writer.put('b', { authorID: 'u', content: textContent('b') });
       proxy.mend();
-      // Of a message to which texts were appended meanwhile, the whole is sent.
+      // A message to which texts were appended meanwhile is sent whole.
       const missed = [await nextOf(watch, 'message'), await nextOf(watch, 'message')];
       assert.deepEqual(missed.map(({ message: { id, plaintext } }) => [id, plaintext]).toSorted(), [
         ['a', 'AB'],
@@ -293,7 +293,7 @@ describe('hostile streams of messages', () => {
     };
     await watching(script, async (watch, _received, rollcall) => {
       await nextOf(watch, 'snapshot');
-      // As much as the client reads, it reads while other requests are answered.
+      // What the client reads ahead is read while other requests are answered.
       for (let count = 0; count < 200; count += 1) await rollcall.health.alive();
       assert.ok(!isWhole && writes < total / 2, `${writes} of ${total} events were taken`);
       for (let count = 0; count < total; count += 1) assert.equal(textOf(await next(watch)), text);

@@ -29,7 +29,7 @@ type First<P extends unknown[]> = P extends [...infer F, unknown?] ? F : never;
 type IsOfCall<Last> = 'retries' extends keyof Last ? (keyof Last extends keyof (CallOptions & Precondition) ? true : false) : false;
 type Given<F extends Function> = IsOfCall<LastOf<Parameters<F>>> extends true ? First<Parameters<F>> : Parameters<F>;
 type IsConditional<F extends Function> = 'ifMatch' extends keyof LastOf<Parameters<F>> ? true : false;
-/** Of a parameter of which only the fields are documented. */
+/** The names of the fields of a parameter whose type has no name in the documentation. */
 type FieldsOf<P> = keyof Exclude<P, undefined>;
 `;
 

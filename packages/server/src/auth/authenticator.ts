@@ -46,7 +46,7 @@ export function createAuthenticator({ store, broker, clock }: Parts) {
     /**
      * The caller of a data endpoint, which a project, app or access token opens. Answers at once, without a promise, for a
      * header that was verified less than a second ago.
-     * @throws ServiceError 401 with the code of the contract's section 7 (a rejection)
+     * @throws ServiceError 401 with the code of what is wrong with the token (a rejection)
      */
     authenticate: data.authenticate,
     /**

@@ -17,7 +17,7 @@ const THREADS = numbered('t', 20);
 /** Users of a large batch: more than one record names, so that the batch has several of them. */
 const LARGE_BATCH = 1_200;
 const SMALL_BATCH = 60;
-/** Of each process. */
+/** The writers through each process. */
 const BATCH_WRITERS = 2;
 const SINGLE_WRITERS = 5;
 const PAUSE_MS = 20;

@@ -13,7 +13,7 @@ export interface ChangeProof {
   readonly seed: number;
   /** How many changes there are at least. */
   readonly changes: number;
-  /** Of PostgreSQL, where transactions commit late beside the writers. */
+  /** Names a PostgreSQL, where transactions commit late beside the writers. */
   readonly databaseUrl?: string;
   /** A failure beside the load, which goes on until this resolves. Readers repeat what is answered 503. */
   readonly failure?: () => Promise<void>;

@@ -36,7 +36,7 @@ test('serve.lock can be opened by this account alone in a data directory that is
     const file = join(dataDir, 'serve.lock');
     lockDataDirectory(dataDir)();
     assert.equal(statSync(file).mode & 0o777, 0o600);
-    // As an earlier version created it.
+    // An earlier version created the file with this mode.
     chmodSync(file, 0o644);
     lockDataDirectory(dataDir)();
     assert.equal(statSync(file).mode & 0o777, 0o600);

@@ -13,7 +13,7 @@ import { until } from '../support/waiting.ts';
 import { type CliProcess, KNOWN, rollcall, withCommand, withRequests, withServe } from './cli-process.ts';
 import { embedded, exportedBy, makeSmallStore } from './stores.ts';
 
-/** As many as one request has, and some that wait for more. */
+/** One request has 10,000 of these users; the others wait for more. */
 const USERS = Array.from({ length: 10_500 }, (_, index) => `{"type":"user","id":"u${index}"}\n`);
 
 /** A server that takes requests and answers none. */

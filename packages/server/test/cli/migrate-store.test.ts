@@ -341,7 +341,7 @@ describe('rollcall migrate-store between engines', () => {
 /** One small group of so many is taken. */
 const SMALL_GROUPS_STEP = 20;
 
-/** Of the real roster all users, the large groups, and some of the small ones: enough for many batches and pages. */
+/** All users of the real roster, its large groups and some small ones: enough for many batches and pages. */
 async function partOfRealRoster(): Promise<string> {
   const lines = gunzipSync(await readFile(REAL_ROSTER))
     .toString()

@@ -13,7 +13,7 @@ import { createProject, KNOWN, showFailures, skip, withSharedServers } from './c
 
 /** Enough for each process to deliver for some. */
 const WEBHOOKS = 12;
-/** Of the contract. */
+/** The contract allows a takeover this time, in milliseconds. */
 const TAKEN_OVER_MS = 10_000;
 
 test(

@@ -16,7 +16,7 @@ import type { Project } from '../support/project-client.ts';
 import { RollingHaproxy, type Slot } from './rolling-haproxy.ts';
 import { ReconnectingSocket, RequestLoad, ResumingReader } from './rolling-load.ts';
 
-/** That of the manifests. */
+/** The readiness probe of the manifests. */
 const READINESS = '/readyz?exclude=presence&exclude=broker';
 /** Requests between two steps. */
 const BETWEEN = 200;

@@ -49,7 +49,7 @@ async function madeEnvironment(): Promise<Record<string, string>> {
   });
 }
 
-/** As Compose does it: `${NAME}`, `${NAME:-otherwise}`, `${NAME:?message}`, and `$$` for one `$`. */
+/** Interpolates as Compose does: `${NAME}`, `${NAME:-otherwise}`, `${NAME:?message}`, and `$$` for one `$`. */
 function interpolated(text: string, environment: Environment): string {
   return text.replace(/\$(?:\$|\{(\w+)(?::([-?])([^}]*))?\})/g, (whole, name, kind, rest) => {
     if (whole === '$$') return '$';

@@ -52,7 +52,7 @@ for (const page of ['README.md', 'docs/api.md', 'docs/errors.md']) {
   });
 }
 
-/** As pages write it: `GET /v1/groups/<ID>`. */
+/** Names an operation as pages do: `GET /v1/groups/<ID>`. */
 const endpoint = (method: string, path: string) =>
   `${method.toUpperCase()} ${path
     .replace('{user_id}', '<USER_ID>')

@@ -81,7 +81,7 @@ describe('the purge of conversations on PostgreSQL', { skip: skipsPostgres }, ()
         await run(c);
         // A conversation stays as long as its group.
         const left = { ...alone, ...(what === 'thread' && { conversations: 2 }) };
-        // Of a deleted project the store has begun to remove slices.
+        // The store has begun to remove slices of a deleted project.
         await until('the end of the purge', async () => {
           await purgeAll(url);
           return isDeepStrictEqual(await counts(url), left);

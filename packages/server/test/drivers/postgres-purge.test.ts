@@ -45,7 +45,7 @@ const COUNTS = `
   SELECT relname AS table, seq_tup_read::int AS scanned, n_tup_del::int AS removed FROM pg_stat_user_tables
   WHERE relname IN ('memberships', 'users') ORDER BY relname`;
 
-/** Of tables as small as these a join by scan would be right; the test is about how the rows of a slice are found. */
+/** For tables as small as these, a join by scan is right. The test is about how the rows of a slice are found. */
 const JOIN_BY_INDEX = `
   DO $$ BEGIN
     EXECUTE format('ALTER DATABASE %I SET enable_hashjoin = off', current_database());

@@ -29,7 +29,7 @@ import {
   WRITES,
 } from './store-operations.ts';
 
-/** So often PostgreSQL plans a statement before it compares what that costs with a stored plan. */
+/** PostgreSQL plans a statement this often before it compares that cost with the cost of a stored plan. */
 const PLANS_MAX = 5;
 
 /** Frequent operations with lists, which are short. */
@@ -61,7 +61,7 @@ async function presentAll({ store, key }: Roster): Promise<void> {
       (_, x) => () => put('u000001', { p: '1', s: '2', x: `${x}` }, x),
     ),
   ];
-  // Those of one user wait for each other, and many of them for too long on a busy machine.
+  // Writes of one user wait for each other. On a busy machine, many of them would wait for too long.
   while (puts.length > 0) await Promise.all(puts.splice(0, 10).map((put) => put()));
 }
 
@@ -173,7 +173,7 @@ describe('the statements that are sent to PostgreSQL', { skip: skipsPostgres }, 
     const before = recorder.sent.length;
     for (const run of Object.values({ ...FREQUENT, ...SINGLE })) await run(roster, 1);
     const sent = recorder.sent.slice(before).filter(({ name }) => name !== undefined);
-    // So that what was sent can be sent again.
+    // After this change, the statements can be sent again.
     await roster.changeMembers('g', { add: ['u000002'], remove: ['u009999'] });
     const planned = await withClient(database.url, async (client) => {
       for (const setting of PLANNER_SETTINGS) await client.query(`SET ${setting} = off`);

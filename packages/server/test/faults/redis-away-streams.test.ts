@@ -103,7 +103,7 @@ describe('streams while no process reaches Redis', { skip }, () => {
         await stream.until('the location of c', () => durableOf(stream, 'c')?.paragraph === 'new');
         assert.equal(stream.of('snapshot').length, 1, 'nothing began anew');
       }
-      // And again: what comes later is shown too.
+      // A later change is shown too.
       expectDone(await writer.project.put('/v1/users/a', { status: 'active' }));
       await pass(world);
       for (const stream of streams) await stream.until('a again', () => idsOf(stream).join() === 'a,c,d');

@@ -200,7 +200,7 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       assert.equal(behind.watch.position.offset, recorder.watch.position.offset + 1);
       await recorder.watch.renew(START);
       await recorder.lost();
-      // As many events as were lost, and one more: only the last has an offset that the watch did not have before.
+      // One event more than were lost: only the last one has an offset that the watch did not have before.
       const second = await scene.watch();
       for (const user of ['y1', 'y2', 'y3', 'y4']) await scene.set(user, PAGE_1);
       await second.first(4);

@@ -54,7 +54,7 @@ describe('the account of body memory', () => {
       const chunks: Uint8Array[] = [];
       for (let from = 0; from < text.length; ) {
         const size = sizes[chunks.length] ?? 1;
-        // With a buffer of its own, as Node passes chunks.
+        // Node passes each chunk in a buffer of its own.
         chunks.push(new TextEncoder().encode(text.slice(from, from + size)));
         from += size;
       }

@@ -205,7 +205,7 @@ describe('every operation', () => {
     each((described) => {
       const { operation } = described;
       const successes = Object.keys(operation.responses).filter((status) => /^[12]/.test(status));
-      // This one also answers the secret of what it creates.
+      // `putWebhook` has a second success: the creation, whose answer has the secret.
       const expected = operation.operationId === 'putWebhook' ? 2 : 1;
       assert.equal(successes.length, expected, operation.operationId);
       for (const status of successes) {

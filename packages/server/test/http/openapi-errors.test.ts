@@ -84,7 +84,7 @@ const UPGRADE = {
   'sec-websocket-version': '13',
   'sec-websocket-protocol': 'rollcall.v1',
 };
-/** That of the example in RFC 6455. */
+/** The key of the example in RFC 6455. */
 const KEY = { 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
 
 const appTokenOf = (claims: Claims): Variation => ({

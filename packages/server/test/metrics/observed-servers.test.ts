@@ -82,7 +82,7 @@ const COUNTED = [
   'rollcall_store_duration_seconds_sum{kind="write"}',
   'rollcall_store_connections_limit{pool="snapshots"}',
 ];
-/** Those that are above 0 on one of them. */
+/** The series that are above 0 on one engine only. */
 const COUNTED_ON = {
   embedded: ['rollcall_store_batch_size_count{kind="write"}'],
   [SHARED]: [

@@ -34,7 +34,7 @@ interface LockFile {
 
 interface LockedPackage {
   readonly version: string;
-  /** Of a package of this repository: then `resolved` is its folder. */
+  /** Present for a package of this repository: then `resolved` is its folder. */
   readonly link?: true;
   readonly resolved: string;
 }

@@ -34,7 +34,7 @@ export class SimulatedSink implements ByteSink {
     return this.changes.map(({ data }) => `${data.id} ${data.location.line}`);
   }
 
-  /** As a socket counts: a write waits as a whole until its last byte is sent. */
+  /** Counts as a socket does: a write waits as a whole until its last byte is sent. */
   get writableLength(): number {
     return this.#waiting.reduce((length, { text }) => length + text.length, 0);
   }

@@ -14,7 +14,7 @@ const largest = ({ written }: SimulatedSink) => Math.max(...written.map((bytes) 
 test('an entry of a snapshot that is longer than a piece is sent whole, and no character is cut in two', () =>
   withStreams({}, async (world) => {
     await world.seed(['a', 'b', 'c']);
-    // Of three and four bytes in UTF-8, so that no bound of a piece falls between two of them by itself.
+    // These characters have three and four bytes in UTF-8, so a bound of a piece can fall within one.
     const texts = ['€', '😀', 'x😀€'].map((text) => text.repeat(256));
     const location = Object.fromEntries(
       Array.from({ length: 15 }, (_, index) => [`${index}`, texts.join(index % 2 ? '' : '-')]),

@@ -45,7 +45,7 @@ describe('the presence that a stream shows', () => {
       const { store, presence } = world.engine;
       const stamp = writeContext(world.clock, BY_TEST);
       await store.users.put(world.project, 'a', { status: 'deleted' }, stamp);
-      // As by a request that read the eligibility before the deletion.
+      // A request that read the eligibility before the deletion makes this update.
       const { incarnation } = await store.eligibility.find(world.project, 'g', 'a');
       const who = { userId: 'a', incarnation: incarnation as number };
       const update = { ...world.scope, ...who, region: '{"page":"1"}', location: '{"page":"1"}' };

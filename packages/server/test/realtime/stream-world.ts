@@ -37,7 +37,7 @@ export const manyUsers = (count: number) => Array.from({ length: count }, (_, in
 export class StreamWorld {
   readonly engine: Engine;
   readonly services: Services;
-  /** As of several processes. */
+  /** Each hub is one of another process. */
   readonly hubs: readonly PresenceHub[];
   readonly clock: MovedClock;
   readonly project: ProjectKey;

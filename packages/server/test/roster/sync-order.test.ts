@@ -52,7 +52,7 @@ async function* streamOf<Item>(items: Iterable<Item>) {
   yield* items;
 }
 
-/** Of users and groups alone. */
+/** Plans batches of users and groups alone. */
 const plan = (entries: AsyncIterable<Entry>, limits: BatchLimits) =>
   planBatches(entries, limits) as AsyncGenerator<Batch>;
 

@@ -123,7 +123,7 @@ describe('durable presence where clocks differ', () => {
     const reader = await streams.watch(p);
     await p.set('a', { page: '1' }, DURABLE);
     const before = Date.parse((await p.entryOf('a')).durable?.timestamp as string);
-    // As on another process, the clock of which is behind.
+    // Another process, whose clock is behind, would take this time.
     clock.jump(-900);
     await p.set('a', { page: '2' }, DURABLE);
     const { durable } = await p.entryOf('a');

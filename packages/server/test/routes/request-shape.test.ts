@@ -19,7 +19,7 @@ before(async () => {
 
 /** Every endpoint that reads a body. */
 const WRITES = DATA_ENDPOINTS.filter(({ body }) => body !== undefined);
-/** Those of them in which no field is required, so that `{}` fits. */
+/** The writes in which no field is required, so that `{}` fits. */
 const ALL_OPTIONAL = [
   ...['PUT /v1/groups/g', 'POST /v1/groups/g/members', 'POST /v1/batch', 'PUT /v1/users/u'],
   'PUT /v1/webhooks/w',

@@ -16,7 +16,7 @@ import {
 
 const ANSWER_MS = limits.WEBHOOK_ANSWER_SECONDS * 1_000;
 const PROJECTS = 10;
-/** Of each project, half of them with a receiver that hangs. */
+/** The webhooks of each project: the receivers of half of them hang. */
 const WEBHOOKS = 100;
 const USERS = { types: ['user.*'] };
 const hang: Answering = () => {};

@@ -139,7 +139,7 @@ describe('PUT /v1/webhooks/<ID>', () => {
     assert.equal((await webhook(project, 'w')).behind, 2);
     const ahead = after.replace(/-\d+-\d+$/, '-99-0');
     expectError(await project.put('/v1/webhooks/v', { ...PAUSED, after: ahead }), 410, 'invalid_request');
-    // Of a webhook that exists it is of no effect.
+    // `after` has no effect on a webhook that exists.
     expectDone(await project.put('/v1/webhooks/w', { ...PAUSED, after: ahead }));
   });
 

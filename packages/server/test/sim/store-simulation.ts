@@ -20,7 +20,7 @@ import { everything } from './store-view.ts';
 
 export interface SimulationSize {
   readonly projects: number;
-  /** Of each project, each time that the store is opened. */
+  /** The rounds of each project, each time that the store is opened. */
   readonly rounds: number;
   readonly openings: number;
 }

@@ -70,7 +70,7 @@ async function userView(store: Store, key: ProjectKey, id: string, limit: number
 
 const PAGE_BYTES = 1_000_000;
 
-/** Those who have seen a thread up to the same time are by ID: a driver may order them as it likes. */
+/** Participants who have seen a thread up to the same time are put in order of ID: a driver may order them as it likes. */
 function comparableThread(thread: ThreadRecord | null): ThreadRecord | null {
   if (thread === null) return null;
   const participants = thread.participants.toSorted(

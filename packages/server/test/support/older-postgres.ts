@@ -72,7 +72,7 @@ async function copy(present: Client, older: Client, table: string): Promise<void
   );
 }
 
-/** With the positions that they have at present; the last ones have none yet. */
+/** Copies changes with their present positions; the last ones have none yet. */
 async function copyChanges(present: Client, older: Client): Promise<void> {
   const { rows } = await present.query('SELECT * FROM changes ORDER BY project_id, position');
   for (const { project_id, position, at, actor, request_id, changes } of rows) {

@@ -34,7 +34,7 @@ export function freshRedisUrl(): string {
   return `${url}${url.includes('?') ? '&' : '?'}prefix=${prefix}&${PATIENTLY}`;
 }
 
-// Not a hook of the test runner: a file can import this module within a test, and its servers outlive the test.
+// This is no hook of the test runner, because a file can import this module within a test, and its servers outlive the test.
 process.once('beforeExit', () => {
   if (prefixes.size > 0) void removeKeysOf((prefix) => prefixes.has(prefix));
 });

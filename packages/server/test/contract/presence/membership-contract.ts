@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { PresenceEvent } from '../../../src/presence/presence-store.ts';
 import { INCARNATION, PAGE_1, PAGE_2, type Rule, SCOPE, SITE, START, TTL } from './presence-scene.ts';
 
-/** Of a later membership of the same user in the same group. */
+/** The incarnation of a later membership of the same user in the same group. */
 const LATER = INCARNATION + 1;
 
 /** A presence belongs to the membership for which it was set. */

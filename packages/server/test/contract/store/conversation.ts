@@ -24,7 +24,7 @@ import { changeTexts } from './entries.ts';
 import { newRoster, Roster } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
-/** Of a write: what is not the next second, the next revision, or no condition. */
+/** The parts of a write's context that a test sets. The others are the next second, the next revision, and no condition. */
 export type Given = Partial<ConditionalContext>;
 
 /** Content to which texts can be appended. */
