@@ -3,7 +3,7 @@ import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, normalize } from 'node:path';
 import { describe, test } from 'node:test';
-import { anchorsOf, linksOf, ROOT, readPage } from './markdown.ts';
+import { anchorsIn, anchorsOf, linksIn, linksOf, ROOT, readPage } from './markdown.ts';
 
 const exclude = ['**/node_modules/**', 'data/**'];
 const PAGES = globSync('**/*.md', { cwd: ROOT, exclude }).sort();
@@ -26,6 +26,18 @@ describe('every page', () => {
       for (const path of [ROOT, homedir()]) assert.ok(path.length < 2 || !text.includes(`${path}/`), path);
     });
   }
+});
+
+test('the contents of a page lead to every chapter of it', () => {
+  const withContents = PAGES.filter((page) => readPage(page).includes('\n**Contents**\n'));
+  assert.ok(withContents.length > 3);
+  const missing = withContents.flatMap((page) => {
+    const [, contents = ''] = readPage(page).split('**Contents**');
+    const linked = linksIn(contents.split(/^#/m, 1)[0] ?? '');
+    const chapters = anchorsIn([...readPage(page).matchAll(/^## .+$/gm)].join('\n'));
+    return chapters.filter((anchor) => !linked.includes(`#${anchor}`)).map((anchor) => `${page}#${anchor}`);
+  });
+  assert.deepEqual(missing, []);
 });
 
 test('every page of docs that the sources name exists', () => {
