@@ -7,7 +7,7 @@ import { listed, rowOf } from './postgres-lists.ts';
 /** Threads of a slice, the messages of all of them unless it is a single thread, and most rows of one table that it removes. */
 const SLICE_THREADS = 100;
 const SLICE_MESSAGES = 500;
-const SLICE_ROWS = 1_000;
+const SLICE_ROWS = 500;
 
 /** One that no other process is at work on. */
 const TAKE_CONVERSATION = `

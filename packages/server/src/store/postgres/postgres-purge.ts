@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Repeated } from '../../concurrency/repeated.ts';
+import { restAfter } from '../purge-rest.ts';
 import { planEachTime, type Row } from './connections/postgres-connection.ts';
 import type { PostgresDatabase } from './connections/postgres-database.ts';
 import { ConversationPurge } from './postgres-conversation-purge.ts';
@@ -33,8 +34,8 @@ const slice = (table: string, key: string) =>
 const SLICES = TABLES_OF_PROJECT.map(([table, key]) => slice(table, key));
 
 /**
- * Removes what deleted projects, groups and threads left, as long as there is some. Any process does it. After a slice it rests
- * for as long as that took, so that other requests have half of the server at least.
+ * Removes what deleted projects, groups and threads left, as long as there is some. Any process does it, and rests after each
+ * slice.
  */
 export class Purge {
   readonly #database: PostgresDatabase;
@@ -68,7 +69,7 @@ export class Purge {
       const begin = performance.now();
       const hasMore = (await purgeSlice(this.#database)) || (await this.#conversations.run());
       if (hasMore) void this.#slices.request();
-      await delay(performance.now() - begin, undefined, { signal });
+      await delay(restAfter(performance.now() - begin), undefined, { signal });
     } catch {
       // The server is away, for example, and the next check comes soon; or this is closed.
     }

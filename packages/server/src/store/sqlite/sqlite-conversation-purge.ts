@@ -2,9 +2,9 @@ import type { SqliteConnection } from './sqlite-connection.ts';
 import { LISTED_COLUMNS, type ListedRow, ThreadLists, toListed } from './sqlite-conversation-lists.ts';
 import { SEQ_BITS } from './sqlite-message-numbers.ts';
 
-/** Messages and participants that are removed in one transaction, and the bytes of content: some 10 ms. */
-const SLICE_ROWS = 1_000;
-const SLICE_BYTES = 2 * 1_024 ** 2;
+/** Messages and participants that are removed in one transaction, and the bytes of content: a few milliseconds, which writes wait. */
+const SLICE_ROWS = 250;
+const SLICE_BYTES = 512 * 1_024;
 
 /** The project is null where the thread is in no list any more. */
 type ThreadRow = [...ListedRow, project: number | null];

@@ -6,6 +6,7 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { SchemaTooNewError } from '../migration-files.ts';
 import { hasPackedList } from '../packed-ids.ts';
+import { restAfter } from '../purge-rest.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import {
   checkStoreFiles,
@@ -179,8 +180,8 @@ class WriterThread {
   }
 
   /**
-   * Removes what deletions left, a slice between other work, as long as there is some. After a slice it rests for as long as that
-   * took: the main thread may have the same core.
+   * Removes what deletions left, a slice between other work, as long as there is some. It rests after each: the main thread may have
+   * the same core.
    */
   #purge(): void {
     if (this.#purging) return;
@@ -192,7 +193,7 @@ class WriterThread {
       if (!this.#purging) return;
       this.#checkpointLongLog();
       this.#idle.refresh();
-      setTimeout(slice, performance.now() - begin).unref();
+      setTimeout(slice, restAfter(performance.now() - begin)).unref();
     };
     setImmediate(slice);
   }
