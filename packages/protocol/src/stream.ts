@@ -71,7 +71,10 @@ export type DataEvent = Static<typeof DataEvent>;
 /** With `expand=user`: how the user is shown from now on. */
 export const UserEvent = object(
   { id, user: meaning(PresenceProfile, 'How the user is shown from now on.') },
-  { 'x-meaning': 'With `expand=user`: the name or picture of a user who is shown has changed.' },
+  {
+    'x-meaning':
+      'With `expand=user`: the name or picture of a user who is shown has changed, or a durable event has shown the user first.',
+  },
 );
 export type UserEvent = Static<typeof UserEvent>;
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { limits } from '@rollcall/protocol';
+import { ReaderModel } from '../realtime/reader-model.ts';
 import { bare, PAGE_1, PAGE_2, StreamCase } from '../realtime/stream-case.ts';
 import { Browser, clientToken } from '../support/browser.ts';
 import { expectDone, expectError, expectOk } from '../support/expect.ts';
@@ -180,11 +181,33 @@ describe('data and expand of presence', () => {
     await reader.changes(1);
     expectDone(await p.project.put('/v1/users/a', { name: 'Ada' }));
     expectDone(await p.project.put('/v1/users/b', { name: 'Bob', status: 'active' }));
-    await reader.changes(2);
+    await reader.changes(3);
     await put(p, { location: PAGE_1 });
-    assert.deepEqual((await reader.changes(3))[2]?.data.user.name, 'Ada');
+    assert.deepEqual((await reader.changes(4))[3]?.data.user.name, 'Ada');
+    const { users } = await p.page({ expand: 'user' });
+    assert.deepEqual(ReaderModel.of(reader.events).entries(), users);
     const { data } = await (await streams.open(p, { expand: 'user' })).snapshot();
-    assert.deepEqual(data.users, (await p.page({ expand: 'user' })).users);
+    assert.deepEqual(data.users, users);
+  });
+
+  test('a stream with expand=user has a user event after a durable event that shows the user first', async () => {
+    const p = await streams.presence('a', 'b');
+    const reader = await streams.watch(p, { expand: 'user', location: JSON.stringify(PAGE_1) });
+    await p.set('a', PAGE_2);
+    await p.set('a', PAGE_1, { durable: true });
+    await p.set('a', PAGE_1, { durable: true });
+    await p.set('b', PAGE_1);
+    await p.set('b', PAGE_1, { durable: true });
+    const types = (await reader.changes(5)).map(({ type, data }) => [type, data.id]);
+    assert.deepEqual(types, [
+      ['durable', 'a'],
+      ['user', 'a'],
+      ['durable', 'a'],
+      ['arrived', 'b'],
+      ['durable', 'b'],
+    ]);
+    const { users } = await p.page({ expand: 'user', location: JSON.stringify(PAGE_1) });
+    assert.deepEqual(ReaderModel.of(reader.events).entries(), users);
   });
 
   test('a stream with expand=data that resumes with Last-Event-ID has the data events that it missed', async () => {

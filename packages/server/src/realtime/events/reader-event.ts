@@ -12,7 +12,12 @@ import type {
 /** A change as a reader receives it. A reader who applies them in order knows who is where. */
 export type ReaderEvent =
   /** `isNew`: the user was not at the location before. */
-  (ArrivedEvent & { readonly isNew: boolean }) | DepartedEvent | DurableEvent | DataEvent | UserEvent;
+  | (ArrivedEvent & { readonly isNew: boolean })
+  /** `isNew`: the reader may know no durable location of the user. */
+  | (DurableEvent & { readonly isNew: boolean })
+  | DepartedEvent
+  | DataEvent
+  | UserEvent;
 
 export type Arrival = Extract<ReaderEvent, { type: 'arrived' }>;
 
@@ -48,11 +53,12 @@ export const departed = (
   isDurable = false,
 ): ReaderEvent => ({ type: 'departed', userId, location, reason, isDurable });
 
-export const durable = (userId: string, location: Json, at: number): ReaderEvent => ({
+export const durable = (userId: string, location: Json, at: number, isNew = true): ReaderEvent => ({
   type: 'durable',
   userId,
   location,
   at,
+  isNew,
 });
 
 /** How many characters an entry stores, about. */

@@ -254,7 +254,20 @@ export class GroupChanges {
         if (seen !== null) channel.record(offset, seen);
       }
     }
-    for (const [channel, events] of durable)
-      if (channel.isOpen) for (const event of events) channel.record(offset, event);
+    for (const [channel, events] of durable) {
+      if (!channel.isOpen) continue;
+      for (const event of events) {
+        channel.record(offset, event);
+        if (event.type === 'durable' && event.isNew) this.#introduce(channel, event.userId);
+      }
+    }
+  }
+
+  /** A user of whom nothing but a durable location is shown: unlike an arrival, its event has no name and picture. */
+  #introduce(channel: Channel, userId: string): void {
+    const { offset, profiles, view } = this.#state;
+    const user = channel.view.showsUsers ? profiles.get(userId) : null;
+    if (user === null || view.visibleLocationsOf(userId).some(channel.view.passes)) return;
+    channel.record(offset, { type: 'user', userId, user });
   }
 }

@@ -106,7 +106,8 @@ export class FilteredView {
     const known = this.durableOf(userId);
     if (!this.#isClosed) this.#durable.set(this.number, userId, latest);
     if (latest === null) return known === null ? [] : [departed(userId, known.location, reason, true)];
-    return isSameLocation(known, latest) ? [] : [durable(userId, latest.location, latest.at)];
+    if (isSameLocation(known, latest)) return [];
+    return [durable(userId, latest.location, latest.at, known === null)];
   }
 
   get showsData(): boolean {
