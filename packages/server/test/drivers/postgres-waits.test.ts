@@ -78,14 +78,12 @@ describe('a single statement', { skip: skipsPostgres }, () => {
       await withClient(url, (client) => client.query('CREATE TABLE numbers (number integer)'));
       const database = new PostgresDatabase(parsePostgresUrl(`${url}?pool_size=4`));
       const INSERT = 'INSERT INTO numbers VALUES ($1)';
-      const single = (number: number) => database.operation((attempt) => attempt.run(INSERT, number));
+      const single = (number: number) => database.write(INSERT, number);
       const rolledBack = (number: number) =>
-        database.operation((attempt) =>
-          attempt.transaction(async (transaction) => {
-            await transaction.run([INSERT, number]);
-            throw new Error('rolled back');
-          }),
-        );
+        database.transaction({}, async (transaction) => {
+          await transaction.run([INSERT, number]);
+          throw new Error('rolled back');
+        });
       await Promise.allSettled([single(1), single(2), single(3), rolledBack(4), rolledBack(5)]);
       const { rows } = await withClient(url, (client) =>
         client.query('SELECT number FROM numbers ORDER BY 1'),

@@ -225,26 +225,24 @@ export function changeStore({ database }: PostgresEngine): ChangeStore {
     async readTopics(project, topics, after, limit) {
       return toReading(project, await database.read(READ_TOPICS, project, after, limit, textArray(topics)));
     },
-    order: () =>
-      database.operation(async (attempt) => {
-        // A transaction, because it may be repeated with more time. One round trip: a process that is paused retains no lock.
-        const [rows = []] = await attempt.transaction((transaction) => transaction.commit([[ORDER]]));
-        return {
-          newest: rows
-            .filter(([, project]) => project !== null)
-            .map(([, project, position]) => [project as string, position as number]),
-          hasMore: rows[0]?.[0] === true,
-        };
-      }),
+    async order() {
+      // A transaction, because it may be repeated with more time. One round trip: a process that is paused retains no lock.
+      const [rows = []] = await database.transaction({}, (transaction) => transaction.commit([[ORDER]]));
+      return {
+        newest: rows
+          .filter(([, project]) => project !== null)
+          .map(([, project, position]) => [project as string, position as number]),
+        hasMore: rows[0]?.[0] === true,
+      };
+    },
     async extent() {
       const [row] = await database.read(EXTENT);
       return { records: Number(row?.[0]), oldestAt: row?.[1] == null ? null : Number(row[1]) };
     },
-    removeBefore: (time) =>
-      database.operation(async (attempt) => {
-        const [row] = await attempt.run(REMOVE_BEFORE, time);
-        return Number(row?.[0]) > 0;
-      }),
+    async removeBefore(time) {
+      const [row] = await database.write(REMOVE_BEFORE, time);
+      return Number(row?.[0]) > 0;
+    },
   };
 }
 

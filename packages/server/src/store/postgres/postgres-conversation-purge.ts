@@ -114,11 +114,10 @@ export class ConversationPurge {
 
   /** Removes a slice. False when there is nothing to remove now. */
   run(): Promise<boolean> {
-    return this.#database.operation((attempt) =>
-      attempt.transaction(
-        async (transaction) =>
-          (await this.#purgeConversation(transaction)) || (await this.#purgeThread(transaction)),
-      ),
+    return this.#database.transaction(
+      {},
+      async (transaction) =>
+        (await this.#purgeConversation(transaction)) || (await this.#purgeThread(transaction)),
     );
   }
 

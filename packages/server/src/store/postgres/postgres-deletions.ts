@@ -1,18 +1,17 @@
 /** Deletions of a group, and of a user: of the row, and of all that ends with it. */
 
-import type { ProjectKey } from '../../values/project-key.ts';
 import { groupRemovalChanges, userRemovalChanges } from '../changes.ts';
-import type { DeleteOutcome } from '../outcomes.ts';
+import type { GroupStore } from '../ports/groups.ts';
+import type { UserStore } from '../ports/users.ts';
 import { preconditionFailure } from '../precondition.ts';
-import type { ConditionalContext } from '../write-context.ts';
 import { type Call, planEachTime, type Row } from './connections/postgres-connection.ts';
-import type { Attempt } from './connections/postgres-database.ts';
 import { LostRaceError } from './connections/postgres-errors.ts';
 import { recordCalls } from './postgres-changes.ts';
+import type { OnDatabase } from './postgres-engine.ts';
 import { listed, lockByIds } from './postgres-lists.ts';
 import { removals } from './postgres-member-lists.ts';
 import { TABLES_OF_GROUP } from './postgres-owned-tables.ts';
-import { idsOf, LOCK_GROUP, LOCK_USER, lockedRevision } from './postgres-row-writes.ts';
+import { idsOf, LOCK_GROUP, LOCK_USER, lockedRevision, targetOf } from './postgres-row-writes.ts';
 import { textArray } from './postgres-text.ts';
 import { anyCountSlot, COUNT_USERS } from './postgres-user-counts.ts';
 
@@ -28,13 +27,8 @@ const MEMBERS_OF_GROUP =
   'SELECT user_id FROM memberships WHERE project_id = $1 AND group_id = $2 ORDER BY user_id';
 
 /** Removes a group with its memberships, durable presence and threads: two round trips. */
-export function deleteGroup(
-  attempt: Attempt,
-  project: ProjectKey,
-  id: string,
-  context: ConditionalContext,
-): Promise<DeleteOutcome> {
-  return attempt.transaction(async (transaction) => {
+export const deleteGroup: OnDatabase<GroupStore['delete']> = (database, project, id, context) =>
+  database.transaction(targetOf('group', project, id), async (transaction) => {
     const [[locked], members] = await transaction.run(
       [LOCK_GROUP, project, id],
       [MEMBERS_OF_GROUP, project, id],
@@ -51,7 +45,6 @@ export function deleteGroup(
     ]);
     return { kind: 'deleted', changes };
   });
-}
 
 /** Locks the groups that a user is found in. */
 const LOCK_GROUPS_OF_USER = lockByIds(
@@ -70,13 +63,8 @@ const REMOVE_FROM_GROUPS = planEachTime(`
 const DELETE_USER = 'DELETE FROM users WHERE project_id = $1 AND id = $2';
 
 /** Removes a user from everything: two round trips, and again where the user joined a group before it was locked. */
-export function deleteUser(
-  attempt: Attempt,
-  project: ProjectKey,
-  id: string,
-  context: ConditionalContext,
-): Promise<DeleteOutcome> {
-  return attempt.transaction(async (transaction) => {
+export const deleteUser: OnDatabase<UserStore['delete']> = (database, project, id, context) =>
+  database.transaction(targetOf('user', project, id), async (transaction) => {
     const [lockedGroups, [locked], groups] = await transaction.run(
       [LOCK_GROUPS_OF_USER, project, id],
       [LOCK_USER, project, id],
@@ -100,4 +88,3 @@ export function deleteUser(
     ]);
     return { kind: 'deleted', changes };
   });
-}

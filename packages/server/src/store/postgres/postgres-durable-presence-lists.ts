@@ -6,7 +6,7 @@ import type { DurablePresenceOutcome, DurablePresenceUpdate } from '../ports/dur
 import { isEligible } from '../ports/eligibility.ts';
 import type { WriteContext } from '../write-context.ts';
 import { type Call, planEachTime, type Row } from './connections/postgres-connection.ts';
-import type { Attempt } from './connections/postgres-database.ts';
+import type { Transaction } from './connections/postgres-database.ts';
 import { LostRaceError } from './connections/postgres-errors.ts';
 import { recordCalls } from './postgres-changes.ts';
 import { exceeds } from './postgres-durable-bounds.ts';
@@ -118,56 +118,54 @@ interface Plan {
  * exceeds the bounds on the way, or is not counted yet, each of its updates is written by itself in the transaction, because each
  * ends what was the oldest then.
  */
-export function putDurablePresences(
-  attempt: Attempt,
+export async function putDurablePresences(
+  transaction: Transaction,
   project: ProjectKey,
   updates: readonly DurablePresenceUpdate[],
   context: WriteContext,
   bounds: DurableBounds,
 ): Promise<DurablePresenceOutcome[]> {
   const members = [...new Map(updates.map((update) => [memberOf(update), update])).values()];
-  return attempt.transaction(async (transaction) => {
-    const [, found, eligibilities] = await transaction.run(
-      [LOCK_USAGES, project, ...memberColumns(members)],
-      [FIND_BEFORE, project, ...memberColumns(updates), regionColumn(updates)],
-      eligibilityCall(project, updates),
-    );
-    const outcomes: DurablePresenceOutcome[] = [];
-    const eligible: Found[] = [];
-    for (const [index, update] of updates.entries()) {
-      const [alive, isLocked, locations, bytes, latest, before] = found[index] as Row;
-      assertAlive(alive);
-      const eligibility = toEligibility(eligibilities[index] as Row);
-      if (!isEligible(eligibility)) {
-        outcomes[index] = { kind: 'rejected', eligibility };
-        continue;
-      }
-      if (isLocked !== true) throw new LostRaceError('the membership began meanwhile');
-      const isKnown = latest === null || (locations !== null && bytes !== null);
-      const usage = isKnown ? { locations: (locations ?? 0) as number, bytes: (bytes ?? 0) as number } : null;
-      const rest = { latest: latest as number | null, before: before as Json | null };
-      eligible.push({ index, update, usage, ...rest });
+  const [, found, eligibilities] = await transaction.run(
+    [LOCK_USAGES, project, ...memberColumns(members)],
+    [FIND_BEFORE, project, ...memberColumns(updates), regionColumn(updates)],
+    eligibilityCall(project, updates),
+  );
+  const outcomes: DurablePresenceOutcome[] = [];
+  const eligible: Found[] = [];
+  for (const [index, update] of updates.entries()) {
+    const [alive, isLocked, locations, bytes, latest, before] = found[index] as Row;
+    assertAlive(alive);
+    const eligibility = toEligibility(eligibilities[index] as Row);
+    if (!isEligible(eligibility)) {
+      outcomes[index] = { kind: 'rejected', eligibility };
+      continue;
     }
-    const plans: Plan[] = [];
-    for (const ofMember of Map.groupBy(eligible, ({ update }) => memberOf(update)).values()) {
-      const plan = planOf(ofMember, context.now, bounds);
-      if (plan !== null) {
-        plans.push(plan);
-        for (const [index, outcome] of plan.outcomes) outcomes[index] = outcome;
-        continue;
-      }
-      for (const { index, update } of ofMember) {
-        const outcome = await putLocked(transaction, project, update, context, bounds);
-        if (outcome.kind === 'rejected') throw new LostRaceError('the eligibility changed meanwhile');
-        outcomes[index] = outcome;
-      }
+    if (isLocked !== true) throw new LostRaceError('the membership began meanwhile');
+    const isKnown = latest === null || (locations !== null && bytes !== null);
+    const usage = isKnown ? { locations: (locations ?? 0) as number, bytes: (bytes ?? 0) as number } : null;
+    const rest = { latest: latest as number | null, before: before as Json | null };
+    eligible.push({ index, update, usage, ...rest });
+  }
+  const plans: Plan[] = [];
+  for (const ofMember of Map.groupBy(eligible, ({ update }) => memberOf(update)).values()) {
+    const plan = planOf(ofMember, context.now, bounds);
+    if (plan !== null) {
+      plans.push(plan);
+      for (const [index, outcome] of plan.outcomes) outcomes[index] = outcome;
+      continue;
     }
-    await transaction.commit([
-      ...writeCalls(project, plans),
-      ...recordCalls(project, changesIn(outcomes), context),
-    ]);
-    return outcomes;
-  });
+    for (const { index, update } of ofMember) {
+      const outcome = await putLocked(transaction, project, update, context, bounds);
+      if (outcome.kind === 'rejected') throw new LostRaceError('the eligibility changed meanwhile');
+      outcomes[index] = outcome;
+    }
+  }
+  await transaction.commit([
+    ...writeCalls(project, plans),
+    ...recordCalls(project, changesIn(outcomes), context),
+  ]);
+  return outcomes;
 }
 
 /** The changes of all updates that were applied, in order. */

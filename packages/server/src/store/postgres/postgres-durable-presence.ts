@@ -1,11 +1,9 @@
 import type { LocationFilter } from '../../values/location-filter.ts';
-import type { ProjectKey } from '../../values/project-key.ts';
 import type {
   DurablePresence,
   DurablePresenceStore,
   DurablePresenceUpdate,
 } from '../ports/durable-presence.ts';
-import type { WriteContext } from '../write-context.ts';
 import type { Row } from './connections/postgres-connection.ts';
 import { changesIn, putDurablePresences } from './postgres-durable-presence-lists.ts';
 import { putDurablePresence } from './postgres-durable-presence-writes.ts';
@@ -66,26 +64,24 @@ const LATEST = `
 
 /** Durable presence (see the port). */
 export function durablePresenceStore({ database, durableBounds }: PostgresEngine): DurablePresenceStore {
-  const put = (project: ProjectKey, update: DurablePresenceUpdate, context: WriteContext) =>
-    database.operation((attempt) => putDurablePresence(attempt, project, update, context, durableBounds), {
-      project,
-      row: rowOfMember(update),
-    });
+  const put: DurablePresenceStore['put'] = (project, update, context) =>
+    database.operation({ project, row: rowOfMember(update) }, (attempt) =>
+      putDurablePresence(attempt, project, update, context, durableBounds),
+    );
   return {
     put,
     async putMany(project, updates, context) {
       const [first, second] = updates;
       if (first === undefined) return { outcomes: [], changes: [] };
+      const row = rowOfMember(first);
+      const isOfOne = updates.every((each) => rowOfMember(each) === row);
+      const target = isOfOne ? { project, row } : { project };
       // One update is one statement.
       const outcomes =
         second === undefined
           ? [await put(project, first, context)]
-          : await database.operation(
-              (attempt) => putDurablePresences(attempt, project, updates, context, durableBounds),
-              {
-                project,
-                ...(updates.every((each) => isOfMember(each, first)) && { row: rowOfMember(first) }),
-              },
+          : await database.transaction(target, (transaction) =>
+              putDurablePresences(transaction, project, updates, context, durableBounds),
             );
       return { outcomes, changes: changesIn(outcomes) };
     },
@@ -96,9 +92,6 @@ export function durablePresenceStore({ database, durableBounds }: PostgresEngine
     find: (project, groupId, userId) => database.readOne(toDurable, LATEST, project, groupId, userId),
   };
 }
-
-const isOfMember = (one: DurablePresenceUpdate, other: DurablePresenceUpdate): boolean =>
-  one.groupId === other.groupId && one.userId === other.userId;
 
 /** The writes of a member's durable presence wait for each other here. */
 const rowOfMember = ({ groupId, userId }: DurablePresenceUpdate): string => `presence ${groupId} ${userId}`;

@@ -4,6 +4,12 @@ import type { PostgresDatabase } from './connections/postgres-database.ts';
 import type { LongReads } from './connections/postgres-snapshots.ts';
 import type { LargeWrites } from './threads/postgres-large-writes.ts';
 
+/** A method of a port, by itself. */
+export type OnDatabase<Method extends (...parameters: never[]) => unknown> = (
+  database: PostgresDatabase,
+  ...parameters: Parameters<Method>
+) => ReturnType<Method>;
+
 /** The parts that the ports of this engine share. */
 export interface PostgresEngine {
   readonly database: PostgresDatabase;

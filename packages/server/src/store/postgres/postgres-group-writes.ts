@@ -1,15 +1,12 @@
 /** Writes of a group that may have lists of members: on the main thread, and the large ones on a thread of their own. */
 
-import type { ProjectKey } from '../../values/project-key.ts';
 import { resourceChanges } from '../changes.ts';
-import type { Absent, Updated } from '../outcomes.ts';
 import { unpackIds } from '../packed-ids.ts';
-import type { NameRequired, PutGroupOutcome, StoredGroupWrite } from '../ports/groups.ts';
-import type { ChangeMembersOutcome, MembershipChange } from '../ports/members.ts';
-import type { ConditionalContext, WriteContext } from '../write-context.ts';
+import type { GroupStore, NameRequired } from '../ports/groups.ts';
+import type { MemberStore } from '../ports/members.ts';
 import type { Call } from './connections/postgres-connection.ts';
-import type { Attempt, PostgresDatabase, WriteTarget } from './connections/postgres-database.ts';
 import { originOf, recorded, textOfChanges, updateChanges } from './postgres-changes.ts';
+import type { OnDatabase } from './postgres-engine.ts';
 import { changeMembersOf, replaceMembers } from './postgres-membership-writes.ts';
 import {
   ALIVE,
@@ -18,44 +15,29 @@ import {
   preconditionValues,
   putRow,
   rowUpdate,
+  targetOf,
   updateRow,
 } from './postgres-row-writes.ts';
 
-/** The row of a group: its writes are applied one after the other. */
-export const groupRow = (project: ProjectKey, id: string): WriteTarget => ({ project, row: `group ${id}` });
-
-export async function putGroup(
-  database: PostgresDatabase,
-  project: ProjectKey,
-  id: string,
-  { members, ...fields }: StoredGroupWrite,
-  context: ConditionalContext,
-): Promise<PutGroupOutcome> {
-  const target = groupRow(project, id);
-  if (members === undefined)
-    return database.operation((attempt) => putGroupFields(attempt, project, id, fields, context), target);
-  const write = { ...fields, members: unpackIds(members) };
-  const outcome = await database.operation(
-    (attempt) => replaceMembers(attempt, project, id, write, context),
-    target,
-  );
+export const putGroup: OnDatabase<GroupStore['put']> = async (database, project, id, write, context) => {
+  const { members, ...fields } = write;
+  if (members === undefined) return putGroupFields(database, project, id, fields, context);
+  const list = unpackIds(members);
+  const outcome = await replaceMembers(database, project, id, { ...fields, members: list }, context);
   return outcome.kind === 'absent' ? { kind: 'nameRequired' } : outcome;
-}
+};
 
-export async function changeMembers(
-  database: PostgresDatabase,
-  project: ProjectKey,
-  id: string,
-  change: MembershipChange,
-  context: ConditionalContext,
-): Promise<ChangeMembersOutcome> {
+export const changeMembers: OnDatabase<MemberStore['change']> = async (
+  database,
+  project,
+  id,
+  change,
+  context,
+) => {
   const lists = { add: unpackIds(change.add), remove: unpackIds(change.remove) };
-  const outcome = await database.operation(
-    (attempt) => changeMembersOf(attempt, project, id, lists, context),
-    groupRow(project, id),
-  );
+  const outcome = await changeMembersOf(database, project, id, lists, context);
   return outcome.kind === 'exists' ? { kind: 'stale' } : outcome;
-}
+};
 
 const UPDATE = rowUpdate({
   table: 'groups',
@@ -77,21 +59,18 @@ const INSERT = `
   ${recorded('SELECT $10::text FROM made', 7)}
   SELECT ${ALIVE}, EXISTS (SELECT 1 FROM made)`;
 
-function putGroupFields(
-  attempt: Attempt,
-  project: ProjectKey,
-  id: string,
-  { name, status, metadata }: StoredGroupWrite,
-  context: ConditionalContext,
-): Promise<PutGroupOutcome> {
+const putGroupFields: OnDatabase<GroupStore['put']> = (database, project, id, write, context) => {
+  const { name, status, metadata } = write;
   const row = [project, id, name ?? null, status ?? null, metadata ?? null, context.revision] as const;
   const origin = originOf(context);
   const update = [UPDATE, [...row, ...preconditionValues(context), ...origin]] as const;
   const changes = resourceChanges('group', id, null, status ?? 'active', []);
   const call: Call = [INSERT, ...row, ...origin, textOfChanges(changes)];
   const creation = name === undefined ? ({ kind: 'nameRequired' } as const) : { call, changes };
-  return putRow<NameRequired>(attempt, update, creation, context);
-}
+  return database.operation(targetOf('group', project, id), (attempt) =>
+    putRow<NameRequired>(attempt, update, creation, context),
+  );
+};
 
 const IS_CHANGE = '(before.workspace IS NULL) <> ($3::text IS NULL)';
 const CONNECT = rowUpdate({
@@ -104,14 +83,16 @@ const CONNECT = rowUpdate({
   originFrom: 5,
 });
 
-export function connectGroup(
-  attempt: Attempt,
-  project: ProjectKey,
-  id: string,
-  workspace: string | null,
-  context: WriteContext,
-): Promise<Updated | Absent> {
+export const connectGroup: OnDatabase<GroupStore['connect']> = (
+  database,
+  project,
+  id,
+  workspace,
+  context,
+) => {
   const change = textOfChanges([{ type: 'group.updated', group: id, fields: ['connectedToMessenger'] }]);
   const parameters = [workspace, context.revision, ...originOf(context), change];
-  return updateRow(attempt, CONNECT, [project, id, ...parameters]);
-}
+  return database.operation(targetOf('group', project, id), (attempt) =>
+    updateRow(attempt, CONNECT, [project, id, ...parameters]),
+  );
+};

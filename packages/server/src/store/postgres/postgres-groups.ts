@@ -3,11 +3,10 @@ import type { ProjectKey } from '../../values/project-key.ts';
 import { isPacked } from '../packed-ids.ts';
 import type { GroupStore } from '../ports/groups.ts';
 import type { Row } from './connections/postgres-connection.ts';
-import type { Attempt } from './connections/postgres-database.ts';
 import type { LongReads } from './connections/postgres-snapshots.ts';
 import { deleteGroup } from './postgres-deletions.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
-import { connectGroup, groupRow, putGroup } from './postgres-group-writes.ts';
+import { connectGroup, putGroup } from './postgres-group-writes.ts';
 import { findLargeGroup, GROUP } from './postgres-large-groups.ts';
 import { byIdsSql, pageSql, toEndlessPage } from './postgres-pages.ts';
 import { textArray } from './postgres-text.ts';
@@ -66,17 +65,12 @@ export function groupStore({ database, longReads, largeWrites, purge }: Postgres
       isPacked(write.members)
         ? largeWrites.apply('putGroup', project, id, write, context)
         : putGroup(database, project, id, write, context),
-    async delete(project, id, context) {
-      const run = (attempt: Attempt) => deleteGroup(attempt, project, id, context);
-      const outcome = await database.operation(run, groupRow(project, id));
+    async delete(...parameters) {
+      const outcome = await deleteGroup(database, ...parameters);
       if (outcome.kind === 'deleted') purge.start();
       return outcome;
     },
-    connect: (project, id, workspace, context) =>
-      database.operation(
-        (attempt) => connectGroup(attempt, project, id, workspace, context),
-        groupRow(project, id),
-      ),
+    connect: (...parameters) => connectGroup(database, ...parameters),
   };
 }
 

@@ -13,7 +13,7 @@ import type { StoredGroupWrite } from '../ports/groups.ts';
 import { preconditionFailure } from '../precondition.ts';
 import type { ConditionalContext } from '../write-context.ts';
 import type { Call, Row } from './connections/postgres-connection.ts';
-import type { Attempt } from './connections/postgres-database.ts';
+import type { PostgresDatabase } from './connections/postgres-database.ts';
 import { LostRaceError } from './connections/postgres-errors.ts';
 import { originOf, parseChanges, recordedParts, textOfChanges, updateChanges } from './postgres-changes.ts';
 import { listed, listIn, rowsIn } from './postgres-lists.ts';
@@ -24,6 +24,7 @@ import {
   LOCK_GROUP,
   meetsPrecondition,
   preconditionValues,
+  targetOf,
 } from './postgres-row-writes.ts';
 import { arraysOf, textArray } from './postgres-text.ts';
 
@@ -165,8 +166,8 @@ interface MembersWrite {
  * afterwards: a write of presence locks the membership until it commits, so only a statement that begins when the membership is gone
  * sees all of it.
  */
-export async function changeMembersOf(
-  attempt: Attempt,
+export function changeMembersOf(
+  database: PostgresDatabase,
   project: ProjectKey,
   id: string,
   { add, remove }: { readonly add: readonly string[]; readonly remove: readonly string[] },
@@ -174,12 +175,14 @@ export async function changeMembersOf(
 ): Promise<MembersOutcome> {
   const write: MembersWrite = { id, fields: {}, users: add, leaving: remove, context };
   const isShort = add.length + remove.length <= USERS_MERGED;
-  const row = isShort ? await attempt.merge(changeCalls, project, write) : null;
-  if (row !== null && isDecided(row)) return toOutcome(write, false, row);
-  return attempt.transaction(async (transaction) => {
-    const calls = [lockCall(project, id), ...changeCalls(project, [write])];
-    const [, [alone]] = (await transaction.commit(calls)) as [Row[], [Row]];
-    return toOutcome(write, false, alone);
+  return database.operation(targetOf('group', project, id), async (attempt) => {
+    const row = isShort ? await attempt.merge(changeCalls, project, write) : null;
+    if (row !== null && isDecided(row)) return toOutcome(write, false, row);
+    return attempt.transaction(async (transaction) => {
+      const calls = [lockCall(project, id), ...changeCalls(project, [write])];
+      const [, [alone]] = (await transaction.commit(calls)) as [Row[], [Row]];
+      return toOutcome(write, false, alone);
+    });
   });
 }
 
@@ -191,7 +194,7 @@ function changeCalls(project: ProjectKey, writes: readonly MembersWrite[]): Call
 
 /** Replaces the members of a group, and creates it where it is not there. `absent` where it has no name for that. */
 export function replaceMembers(
-  attempt: Attempt,
+  database: PostgresDatabase,
   project: ProjectKey,
   id: string,
   { members, ...fields }: GroupFields & { readonly members: readonly string[] },
@@ -203,7 +206,7 @@ export function replaceMembers(
   const { name, status, metadata } = fields;
   const creation = [name, status ?? null, metadata ?? null, context.revision, new Set(members).size];
   const create: Call[] = mayCreate ? [[CREATE, project, id, ...creation]] : [];
-  return attempt.transaction(async (transaction) => {
+  return database.transaction(targetOf('group', project, id), async (transaction) => {
     const answers = await transaction.run(
       ...create,
       lockCall(project, id),

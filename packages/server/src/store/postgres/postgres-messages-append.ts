@@ -1,16 +1,22 @@
 import { limits, type Status } from '@rollcall/protocol';
 import type { ProjectKey } from '../../values/project-key.ts';
-import type { AppendOutcome, MessageAppend } from '../ports/messages.ts';
+import type { AppendOutcome, MessageAppend, MessageStore } from '../ports/messages.ts';
 import { preconditionFailure } from '../precondition.ts';
 import type { Column } from '../transfer-records.ts';
 import type { ConditionalContext } from '../write-context.ts';
 import type { Call, Row } from './connections/postgres-connection.ts';
-import type { Attempt } from './connections/postgres-database.ts';
 import { LostRaceError } from './connections/postgres-errors.ts';
 import { originOf, recordedParts } from './postgres-changes.ts';
 import { foundMessage, foundThread, LOCK_THREAD } from './postgres-conversation-rows.ts';
+import type { OnDatabase } from './postgres-engine.ts';
 import { listed, rowsIn } from './postgres-lists.ts';
-import { ALIVE, assertAlive, meetsPrecondition, preconditionValues } from './postgres-row-writes.ts';
+import {
+  ALIVE,
+  assertAlive,
+  meetsPrecondition,
+  preconditionValues,
+  targetOf,
+} from './postgres-row-writes.ts';
 import { arraysOf } from './postgres-text.ts';
 
 /** A piece of a message takes appended texts until it is as large as this, in bytes. */
@@ -92,26 +98,29 @@ const BYTES_MERGED = 4_096;
  * One statement, for other appends too. Where another write of the thread was faster, the thread is locked first: one round trip
  * as well.
  */
-export async function appendToMessage(
-  attempt: Attempt,
-  project: ProjectKey,
-  { threadId, id }: { readonly threadId: string; readonly id: string },
-  { escaped, length, offset }: MessageAppend,
-  context: ConditionalContext,
-): Promise<AppendOutcome> {
-  const bytes = Buffer.byteLength(escaped);
-  const append: Append = { threadId, id, escaped, bytes, length, offset, context };
-  const row = bytes <= BYTES_MERGED ? await attempt.merge(appendCalls, project, append) : null;
-  const outcome = row === null ? null : toOutcome(row, append);
-  if (outcome !== null) return outcome;
-  return attempt.transaction(async (transaction) => {
-    const calls: Call[] = [[LOCK_THREAD, project, threadId], ...appendCalls(project, [append])];
-    const [, [again]] = (await transaction.commit(calls)) as [Row[], [Row]];
-    const second = toOutcome(again, append);
-    if (second === null) throw new LostRaceError('the thread was created, or its group deleted, meanwhile');
-    return second;
+export const appendToMessage: OnDatabase<MessageStore['append']> = (
+  database,
+  project,
+  threadId,
+  id,
+  text,
+  context,
+) => {
+  const bytes = Buffer.byteLength(text.escaped);
+  const append: Append = { threadId, id, ...text, bytes, context };
+  return database.operation(targetOf('thread', project, threadId), async (attempt) => {
+    const row = bytes <= BYTES_MERGED ? await attempt.merge(appendCalls, project, append) : null;
+    const outcome = row === null ? null : toOutcome(row, append);
+    if (outcome !== null) return outcome;
+    return attempt.transaction(async (transaction) => {
+      const calls: Call[] = [[LOCK_THREAD, project, threadId], ...appendCalls(project, [append])];
+      const [, [again]] = (await transaction.commit(calls)) as [Row[], [Row]];
+      const second = toOutcome(again, append);
+      if (second === null) throw new LostRaceError('the thread was created, or its group deleted, meanwhile');
+      return second;
+    });
   });
-}
+};
 
 const appendCalls = (project: ProjectKey, appends: readonly Append[]): Call[] => [
   [APPEND, project, ...arraysOf(appends.map(columnsOf))],
@@ -124,13 +133,10 @@ const columnsOf = ({ threadId, id, escaped, length, bytes, offset, context }: Ap
   ...originOf(context),
 ];
 
-interface Append {
+interface Append extends MessageAppend {
   readonly threadId: string;
   readonly id: string;
-  readonly escaped: string;
   readonly bytes: number;
-  readonly length: number;
-  readonly offset: number | null;
   readonly context: ConditionalContext;
 }
 

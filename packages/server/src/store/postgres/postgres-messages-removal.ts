@@ -1,13 +1,9 @@
 import type { MessageType } from '@rollcall/protocol';
-import type { ProjectKey } from '../../values/project-key.ts';
 import type { Change } from '../changes.ts';
 import { recounted } from '../conversation-writes.ts';
-import type { DeleteOutcome } from '../outcomes.ts';
-import type { ThreadAbsent } from '../ports/messages.ts';
+import type { MessageStore } from '../ports/messages.ts';
 import { preconditionFailure } from '../precondition.ts';
-import type { ConditionalContext } from '../write-context.ts';
 import type { Row } from './connections/postgres-connection.ts';
-import type { Attempt } from './connections/postgres-database.ts';
 import { recordCalls } from './postgres-changes.ts';
 import { REMOVED_MAX } from './postgres-conversation-feed.ts';
 import { listCalls } from './postgres-conversation-lists.ts';
@@ -18,9 +14,9 @@ import {
   THREAD_NO,
   toLockedThread,
 } from './postgres-conversation-rows.ts';
+import type { OnDatabase } from './postgres-engine.ts';
 import { ADVANCE, countCall, OF_MESSAGE, REMOVE_PIECES } from './postgres-messages-statements.ts';
-import type { MessageKey } from './postgres-messages-writes.ts';
-import { ALIVE, assertAlive } from './postgres-row-writes.ts';
+import { ALIVE, assertAlive, targetOf } from './postgres-row-writes.ts';
 
 /** The message, and the time of the latest of the others. */
 const READ_FOR_REMOVAL = `
@@ -46,13 +42,8 @@ const FORGET_REMOVED = `
   WHERE project_id = $1 AND thread_no = $2 AND EXISTS (SELECT 1 FROM old)`;
 
 /** Removes a message for good: two round trips. */
-export function deleteMessage(
-  attempt: Attempt,
-  project: ProjectKey,
-  { threadId, id }: MessageKey,
-  context: ConditionalContext,
-): Promise<DeleteOutcome | ThreadAbsent> {
-  return attempt.transaction(async (transaction) => {
+export const deleteMessage: OnDatabase<MessageStore['delete']> = (database, project, threadId, id, context) =>
+  database.transaction(targetOf('thread', project, threadId), async (transaction) => {
     const [locked, [row]] = await transaction.run(
       [LOCK_THREAD, project, threadId],
       [READ_FOR_REMOVAL, project, threadId, id],
@@ -85,4 +76,3 @@ export function deleteMessage(
     ]);
     return { kind: 'deleted', changes };
   });
-}

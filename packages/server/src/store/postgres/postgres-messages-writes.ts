@@ -17,15 +17,21 @@ import {
   updateTime,
 } from '../conversation-writes.ts';
 import { UNCHANGED } from '../outcomes.ts';
-import type { PutMessageOutcome, StoredContent, StoredMessageWrite } from '../ports/messages.ts';
+import type {
+  MessageStore,
+  PutMessageOutcome,
+  StoredContent,
+  StoredMessageWrite,
+} from '../ports/messages.ts';
 import { preconditionFailure } from '../precondition.ts';
 import type { ConditionalContext } from '../write-context.ts';
 import type { Call, Row } from './connections/postgres-connection.ts';
-import type { Attempt, Transaction } from './connections/postgres-database.ts';
+import type { Transaction } from './connections/postgres-database.ts';
 import { originOf, recordCalls, recorded, textOfChanges } from './postgres-changes.ts';
 import { listCalls } from './postgres-conversation-lists.ts';
 import { LIST_PARTICIPANT, seen } from './postgres-conversation-participants.ts';
 import { LOCK_THREAD, type LockedThread, positionOf, toLockedThread } from './postgres-conversation-rows.ts';
+import type { OnDatabase } from './postgres-engine.ts';
 import {
   type Found,
   READ_FOR_WRITE,
@@ -34,29 +40,31 @@ import {
   toFound,
 } from './postgres-messages-found.ts';
 import { ADVANCE, COUNTS, countCall, OF_MESSAGE, REMOVE_PIECES } from './postgres-messages-statements.ts';
+import { targetOf } from './postgres-row-writes.ts';
 import { textArray } from './postgres-text.ts';
 import { assertLocked, createThread } from './postgres-threads-writes.ts';
 
 /** Which message: the thread's ID, and its own. */
-export interface MessageKey {
+interface MessageKey {
   readonly threadId: string;
   readonly id: string;
 }
 
 /** Creates or updates (see the port): two round trips, and a third where the thread is created too. */
-export function putMessage(
-  attempt: Attempt,
-  project: ProjectKey,
-  key: MessageKey,
-  write: StoredMessageWrite,
-  context: ConditionalContext,
-): Promise<PutMessageOutcome> {
-  const { threadId, id } = key;
+export const putMessage: OnDatabase<MessageStore['put']> = (
+  database,
+  project,
+  threadId,
+  id,
+  write,
+  context,
+) => {
+  const key = { threadId, id };
   const { authorId = null, content, createThread: thread } = write;
   const read = [authorId, thread?.groupId ?? null, content?.json ?? null];
   const userIds = content?.userIds ?? [];
   const unknown: Call[] = userIds.length === 0 ? [] : [[READ_UNKNOWN_USERS, project, textArray(userIds)]];
-  return attempt.transaction(async (transaction) => {
+  return database.transaction(targetOf('thread', project, threadId), async (transaction) => {
     const [locked, [row], ...more] = await transaction.run(
       [LOCK_THREAD, project, threadId],
       [READ_FOR_WRITE, project, threadId, id, ...read],
@@ -83,7 +91,7 @@ export function putMessage(
     const made = await createThread(transaction, project, threadId, thread ?? {}, context);
     return createMessage(transaction, project, key, { ...made, isListed: false }, write, context);
   });
-}
+};
 
 /** Why the write is rejected, in the order of the port. */
 function errorOf(

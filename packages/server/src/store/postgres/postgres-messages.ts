@@ -1,13 +1,10 @@
-import type { ProjectKey } from '../../values/project-key.ts';
-import type { MessageListRequest, MessagePage, MessageStore } from '../ports/messages.ts';
-import type { PostgresDatabase } from './connections/postgres-database.ts';
+import type { MessageStore } from '../ports/messages.ts';
 import { FOUND_THREAD, foundMessage } from './postgres-conversation-rows.ts';
-import type { PostgresEngine } from './postgres-engine.ts';
+import type { OnDatabase, PostgresEngine } from './postgres-engine.ts';
 import { appendToMessage } from './postgres-messages-append.ts';
 import { MESSAGE_COLUMNS } from './postgres-messages-columns.ts';
 import { deleteMessage } from './postgres-messages-removal.ts';
 import { putMessage } from './postgres-messages-writes.ts';
-import { threadRow } from './postgres-threads.ts';
 
 const FIND = `
   SELECT t.group_id, ${MESSAGE_COLUMNS.sql} ${FOUND_THREAD}
@@ -45,12 +42,8 @@ const STARTS = {
   descending: ['9223372036854775807', '0'],
 } as const;
 
-async function listMessages(
-  database: PostgresDatabase,
-  project: ProjectKey,
-  threadId: string,
-  { order, after, limit, maxBytes }: MessageListRequest,
-): Promise<MessagePage | null> {
+const listMessages: OnDatabase<MessageStore['list']> = async (database, project, threadId, request) => {
+  const { order, after, limit, maxBytes } = request;
   const start = after === null ? STARTS[order] : after.split('.');
   const rows = await database.read(LISTS[order], project, threadId, limit, ...start, maxBytes);
   const [first] = rows;
@@ -64,7 +57,7 @@ async function listMessages(
     total,
     at: { epoch, position },
   };
-}
+};
 
 /** Messages (see the port). */
 export function messageStore({ database }: PostgresEngine): MessageStore {
@@ -76,21 +69,9 @@ export function messageStore({ database }: PostgresEngine): MessageStore {
       if (message[0] === null) return { kind: 'absent' };
       return { kind: 'found', groupId: groupId as string, message: MESSAGE_COLUMNS.toRecord(message) };
     },
-    list: (project, threadId, request) => listMessages(database, project, threadId, request),
-    put: (project, threadId, id, write, context) =>
-      database.operation(
-        (attempt) => putMessage(attempt, project, { threadId, id }, write, context),
-        threadRow(project, threadId),
-      ),
-    append: (project, threadId, id, append, context) =>
-      database.operation(
-        (attempt) => appendToMessage(attempt, project, { threadId, id }, append, context),
-        threadRow(project, threadId),
-      ),
-    delete: (project, threadId, id, context) =>
-      database.operation(
-        (attempt) => deleteMessage(attempt, project, { threadId, id }, context),
-        threadRow(project, threadId),
-      ),
+    list: (...parameters) => listMessages(database, ...parameters),
+    put: (...parameters) => putMessage(database, ...parameters),
+    append: (...parameters) => appendToMessage(database, ...parameters),
+    delete: (...parameters) => deleteMessage(database, ...parameters),
   };
 }

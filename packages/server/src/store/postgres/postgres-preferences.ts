@@ -3,8 +3,7 @@ import { columnsOf } from '../columns.ts';
 import type { PreferenceStore } from '../ports/preferences.ts';
 import { originOf, textOfChanges } from './postgres-changes.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
-import { rowUpdate, updateRow } from './postgres-row-writes.ts';
-import { userRow } from './postgres-users.ts';
+import { rowUpdate, targetOf, updateRow } from './postgres-row-writes.ts';
 
 const CHANNELS = columnsOf<Required<NotificationChannels>>({
   sendViaMessenger: 'send_via_messenger',
@@ -33,9 +32,8 @@ export function preferenceStore({ database }: PostgresEngine): PreferenceStore {
         { type: 'preferences.updated', user: userId, fields: ['notification_channels'] },
       ]);
       const parameters = [sendViaMessenger, sendViaEmail, ...originOf(context), change];
-      return database.operation(
-        (attempt) => updateRow(attempt, PUT, [project, userId, ...parameters]),
-        userRow(project, userId),
+      return database.operation(targetOf('user', project, userId), (attempt) =>
+        updateRow(attempt, PUT, [project, userId, ...parameters]),
       );
     },
   };

@@ -65,9 +65,7 @@ export function projectStore({ database, purge }: PostgresEngine): ProjectStore 
   ): Promise<Updated | Absent> => {
     const changes = [{ type }] as const;
     const parameters = [...call, ...originOf(context), textOfChanges(changes), ...more] as const;
-    const [[isThere, isChanged]] = (await database.operation((attempt) => attempt.run(...parameters))) as [
-      Row,
-    ];
+    const [[isThere, isChanged]] = (await database.write(...parameters)) as [Row];
     if (isThere !== true) return { kind: 'absent' };
     return isChanged === true ? { kind: 'updated', changes } : UNCHANGED;
   };
@@ -76,7 +74,7 @@ export function projectStore({ database, purge }: PostgresEngine): ProjectStore 
       const { id, customerId, name, secret, createdAt } = project;
       const key = randomUUID();
       const call: Call = [INSERT_PROJECT, key, id, customerId, name, secret, createdAt];
-      const [[customer, isCreated]] = (await database.operation((attempt) => attempt.run(...call))) as [Row];
+      const [[customer, isCreated]] = (await database.write(...call)) as [Row];
       if (customer !== true) return { kind: 'absent' };
       if (isCreated !== true) return { kind: 'exists' };
       return {

@@ -78,19 +78,17 @@ export class Purge {
 
 /** A slice of a deleted project. False when there is nothing to remove now. */
 export function purgeSlice(database: PostgresDatabase): Promise<boolean> {
-  return database.operation((attempt) =>
-    attempt.transaction(async (transaction) => {
-      const [[taken]] = await transaction.run([TAKE]);
-      if (taken === undefined) return false;
-      const [project, isOver] = taken;
-      for (const sql of SLICES) {
-        const [[removed]] = await transaction.run([sql, project]);
-        if (Number((removed as Row)[0]) === 0) continue;
-        await transaction.commit();
-        return true;
-      }
-      await transaction.commit([[isOver === true ? FORGET : NOTE_EMPTIED, project]]);
+  return database.transaction({}, async (transaction) => {
+    const [[taken]] = await transaction.run([TAKE]);
+    if (taken === undefined) return false;
+    const [project, isOver] = taken;
+    for (const sql of SLICES) {
+      const [[removed]] = await transaction.run([sql, project]);
+      if (Number((removed as Row)[0]) === 0) continue;
+      await transaction.commit();
       return true;
-    }),
-  );
+    }
+    await transaction.commit([[isOver === true ? FORGET : NOTE_EMPTIED, project]]);
+    return true;
+  });
 }

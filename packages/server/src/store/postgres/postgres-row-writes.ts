@@ -14,10 +14,20 @@ import {
 } from '../outcomes.ts';
 import { type Precondition, preconditionFailure, type Revision } from '../precondition.ts';
 import type { Call, Row } from './connections/postgres-connection.ts';
-import type { Attempt } from './connections/postgres-database.ts';
+import type { Attempt, WriteTarget } from './connections/postgres-database.ts';
 import { LostRaceError } from './connections/postgres-errors.ts';
 import { parseChanges, recorded } from './postgres-changes.ts';
 import { textArray } from './postgres-text.ts';
+
+/** A row whose writes are applied one after the other: of a thread also those of its messages. */
+export const targetOf = (
+  kind: 'user' | 'group' | 'thread',
+  project: ProjectKey,
+  id: string,
+): WriteTarget => ({
+  project,
+  row: `${kind} ${id}`,
+});
 
 /** An SQL condition: the project is still there. */
 export const ALIVE = 'EXISTS (SELECT 1 FROM projects WHERE project_id = $1)';
@@ -149,14 +159,14 @@ async function tryUpdate(
   };
 }
 
-/** Locks a row: (whether the project is there, and the columns of the row, the revision first). */
-const lockRow = (table: 'users' | 'groups', columns: readonly string[]) => `
+/** Locks a row: (whether the project is there, and the revision). */
+const lockRow = (table: 'users' | 'groups') => `
   WITH found AS (
-    SELECT ${columns.join(', ')} FROM ${table} WHERE project_id = $1 AND id = $2 AND ${ALIVE} FOR UPDATE)
-  SELECT ${ALIVE}, found.* FROM (SELECT 1) one LEFT JOIN found ON TRUE`;
+    SELECT revision FROM ${table} WHERE project_id = $1 AND id = $2 AND ${ALIVE} FOR UPDATE)
+  SELECT ${ALIVE}, found.revision FROM (SELECT 1) one LEFT JOIN found ON TRUE`;
 
-export const LOCK_GROUP = lockRow('groups', ['revision', 'status', 'name', 'metadata']);
-export const LOCK_USER = lockRow('users', ['revision']);
+export const LOCK_GROUP = lockRow('groups');
+export const LOCK_USER = lockRow('users');
 
 /** The revision of what was locked; null where it is not there. @throws ProjectGoneError */
 export function lockedRevision([alive, revision]: Row): string | null {

@@ -41,7 +41,7 @@ const REMOVE = `
 /** Access tokens (see the port). Ended sessions are removed slice by slice. */
 export function sessionStore({ database }: PostgresEngine): SessionStore {
   return {
-    serviceKey: () => database.operation(serviceKey),
+    serviceKey: () => database.operation({}, serviceKey),
     async create(project, { id, expiresAt }, context) {
       const changes = [{ type: 'access_token.issued' }] as const;
       const parameters = [expiresAt, ...originOf(context), textOfChanges(changes)];

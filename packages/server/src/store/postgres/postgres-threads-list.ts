@@ -1,12 +1,11 @@
 import type { LocationFilter } from '../../values/location-filter.ts';
 import { locationTest } from '../../values/location-pairs.ts';
-import type { ProjectKey } from '../../values/project-key.ts';
-import type { ThreadListRequest, ThreadPage } from '../ports/threads.ts';
+import type { ThreadStore } from '../ports/threads.ts';
 import { COUNTED_MAX, SEARCHED_MAX, WORK_MAX } from '../thread-page-bounds.ts';
 import type { Row } from './connections/postgres-connection.ts';
-import type { PostgresDatabase } from './connections/postgres-database.ts';
 import { bigintArray, locationKey, locationPairKeys } from './postgres-conversation-lists.ts';
 import { GROUP_OF_THREAD } from './postgres-conversation-rows.ts';
+import type { OnDatabase } from './postgres-engine.ts';
 import { rowOf } from './postgres-lists.ts';
 import { THREAD_COLUMNS, threadParts, toThread } from './postgres-threads-columns.ts';
 
@@ -91,12 +90,9 @@ const LIST_BY_RAREST = listSql(
 
 const NEWEST = ['9223372036854775807', '9223372036854775807'] as const;
 
-export async function listThreads(
-  database: PostgresDatabase,
-  project: ProjectKey,
-  { filter, after, limit, maxBytes, viewer }: ThreadListRequest,
-): Promise<ThreadPage> {
-  const { groupId, location, resolved } = filter;
+export const listThreads: OnDatabase<ThreadStore['list']> = async (database, project, request) => {
+  const { after, limit, maxBytes, viewer } = request;
+  const { groupId, location, resolved } = request.filter;
   const [activity, threadNo] = after?.split('.') ?? NEWEST;
   const [key, exact, pairs] = keysOf(location);
   const list = [project, groupId, key, resolved, activity, threadNo] as const;
@@ -107,7 +103,7 @@ export async function listThreads(
   const threads = found.map((row) => toThread(row.slice(3))).filter(matching(location));
   const isCut = (count as number) > found.length;
   return { threads, last: isCut ? (found.at(-1)?.[2] as string) : (searched as string | null) };
-}
+};
 
 /** The key of the list, null where it is to be one of several; the exact location, or the keys of all pairs. */
 function keysOf(filter: LocationFilter): [key: string | null, exact: string | null, pairs: string | null] {

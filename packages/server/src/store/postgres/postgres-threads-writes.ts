@@ -11,12 +11,12 @@ import {
   type ThreadFields,
   threadChanges,
 } from '../conversation-writes.ts';
-import { type DeleteOutcome, UNCHANGED } from '../outcomes.ts';
-import type { PutThreadOutcome, SeenMark, SeenOutcome, StoredThreadWrite } from '../ports/threads.ts';
+import { UNCHANGED } from '../outcomes.ts';
+import type { PutThreadOutcome, StoredThreadWrite, ThreadStore } from '../ports/threads.ts';
 import { preconditionFailure } from '../precondition.ts';
 import type { ConditionalContext, WriteContext } from '../write-context.ts';
 import type { Row } from './connections/postgres-connection.ts';
-import type { Attempt, Transaction } from './connections/postgres-database.ts';
+import type { Transaction } from './connections/postgres-database.ts';
 import { LostRaceError } from './connections/postgres-errors.ts';
 import { recordCalls } from './postgres-changes.ts';
 import { bigintArray, listCalls, listKeys, unlistCall } from './postgres-conversation-lists.ts';
@@ -28,7 +28,8 @@ import {
   positionOf,
   toLockedThread,
 } from './postgres-conversation-rows.ts';
-import { ALIVE, assertAlive } from './postgres-row-writes.ts';
+import type { OnDatabase } from './postgres-engine.ts';
+import { ALIVE, assertAlive, targetOf } from './postgres-row-writes.ts';
 
 /** The thread with the ID $2, and the status of the group $3, or of the thread's group where $3 is null. */
 const READ_GROUP = `
@@ -42,14 +43,8 @@ const UPDATE = `
   WHERE project_id = $1 AND thread_no = $2`;
 
 /** Creates or updates (see the port): two round trips, and a third where the thread is created. */
-export function putThread(
-  attempt: Attempt,
-  project: ProjectKey,
-  id: string,
-  write: StoredThreadWrite,
-  context: ConditionalContext,
-): Promise<PutThreadOutcome> {
-  return attempt.transaction(async (transaction) => {
+export const putThread: OnDatabase<ThreadStore['put']> = (database, project, id, write, context) =>
+  database.transaction(targetOf('thread', project, id), async (transaction) => {
     const [locked, [group]] = await transaction.run(
       [LOCK_THREAD, project, id],
       [READ_GROUP, project, id, write.groupId ?? null],
@@ -83,7 +78,6 @@ export function putThread(
       context,
     );
   });
-}
 
 /** @throws LostRaceError where a thread is found that was not there when it was to be locked */
 export function assertLocked(locked: LockedThread | null, found: number | null): void {
@@ -174,13 +168,8 @@ const REMOVE_ID = 'DELETE FROM thread_ids WHERE project_id = $1 AND id = $2';
 const IS_ALIVE = `SELECT ${ALIVE}`;
 
 /** Two round trips, however many messages the thread has. */
-export function deleteThread(
-  attempt: Attempt,
-  project: ProjectKey,
-  id: string,
-  context: ConditionalContext,
-): Promise<DeleteOutcome> {
-  return attempt.transaction(async (transaction) => {
+export const deleteThread: OnDatabase<ThreadStore['delete']> = (database, project, id, context) =>
+  database.transaction(targetOf('thread', project, id), async (transaction) => {
     const [locked, [alive]] = await transaction.run([LOCK_THREAD, project, id], [IS_ALIVE, project]);
     assertAlive(alive?.[0]);
     const stored = toLockedThread(locked);
@@ -195,7 +184,6 @@ export function deleteThread(
     ]);
     return { kind: 'deleted', changes };
   });
-}
 
 /**
  * Sets until when the user $3 has seen the thread $2, which is locked and meets the precondition if $7: the time of the message
@@ -212,14 +200,8 @@ const SEE = `
   SELECT target.at IS NOT NULL, EXISTS (SELECT 1 FROM seen) FROM target`;
 
 /** Two round trips. */
-export function markThreadSeen(
-  attempt: Attempt,
-  project: ProjectKey,
-  id: string,
-  mark: SeenMark,
-  context: ConditionalContext,
-): Promise<SeenOutcome> {
-  return attempt.transaction(async (transaction) => {
+export const markThreadSeen: OnDatabase<ThreadStore['markSeen']> = (database, project, id, mark, context) =>
+  database.transaction(targetOf('thread', project, id), async (transaction) => {
     const [locked, [alive]] = await transaction.run([LOCK_THREAD, project, id], [IS_ALIVE, project]);
     assertAlive(alive?.[0]);
     const stored = toLockedThread(locked);
@@ -238,4 +220,3 @@ export function markThreadSeen(
     if (!isMet) return { kind: 'stale' };
     return isChange === true ? { kind: 'updated', changes: [] } : UNCHANGED;
   });
-}

@@ -1,10 +1,8 @@
 import type { TotalPage } from '../../values/page.ts';
-import type { ProjectKey } from '../../values/project-key.ts';
 import { resourceChanges } from '../changes.ts';
 import { columnsOf } from '../columns.ts';
 import type { UserRecord, UserStore } from '../ports/users.ts';
 import type { Call, Row } from './connections/postgres-connection.ts';
-import type { WriteTarget } from './connections/postgres-database.ts';
 import { originOf, recorded, textOfChanges, updateChanges } from './postgres-changes.ts';
 import { deleteUser } from './postgres-deletions.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
@@ -16,6 +14,7 @@ import {
   preconditionValues,
   putRow,
   rowUpdate,
+  targetOf,
 } from './postgres-row-writes.ts';
 import { jsonText, jsonTime, textArray } from './postgres-text.ts';
 import { anyCountSlot, countUsers } from './postgres-user-counts.ts';
@@ -49,9 +48,6 @@ const LIST = pageSql({
   total: `(SELECT coalesce(sum(users), 0)::bigint FROM user_counts WHERE project_id = $1)`,
 });
 const LIST_BY_IDS = byIdsSql('users', ENTRY);
-
-/** The row of a user: its writes are applied one after the other. */
-export const userRow = (project: ProjectKey, id: string): WriteTarget => ({ project, row: `user ${id}` });
 
 /** The fields in the order of the parameters of every write. */
 export const USER_FIELDS = [
@@ -130,12 +126,10 @@ export function userStore({ database }: PostgresEngine): UserStore {
       const changes = resourceChanges('user', id, null, write.status ?? 'active', []);
       const update = [UPDATE, [...row, ...preconditionValues(context), ...origin]] as const;
       const call: Call = [INSERT, ...row, anyCountSlot(), ...origin, textOfChanges(changes)];
-      return database.operation(
-        (attempt) => putRow<never>(attempt, update, { call, changes }, context),
-        userRow(project, id),
+      return database.operation(targetOf('user', project, id), (attempt) =>
+        putRow<never>(attempt, update, { call, changes }, context),
       );
     },
-    delete: (project, id, context) =>
-      database.operation((attempt) => deleteUser(attempt, project, id, context), userRow(project, id)),
+    delete: (...parameters) => deleteUser(database, ...parameters),
   };
 }

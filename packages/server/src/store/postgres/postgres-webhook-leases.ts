@@ -57,12 +57,12 @@ export function webhookLeaseStore({ database }: PostgresEngine): WebhookLeaseSto
     async claim(projects, { now, until, lease, own, limit, hasRepeats }) {
       const among = textArray(projects as readonly string[]);
       const parameters = [now, textArray(own), among, hasRepeats, limit, lease, until];
-      const rows = await database.operation((attempt) => attempt.run(CLAIM, ...parameters));
+      const rows = await database.write(CLAIM, ...parameters);
       return rows.map((row) => toClaimed(row, lease));
     },
     async renew(leases, until) {
       const columns = arraysOf(leases.map(({ project, id, lease }) => [project, id, lease]));
-      await database.operation((attempt) => attempt.run(RENEW, ...columns, until));
+      await database.write(RENEW, ...columns, until);
     },
   };
 }

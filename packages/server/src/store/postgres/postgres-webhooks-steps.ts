@@ -1,10 +1,9 @@
 import { limits } from '@rollcall/protocol';
-import type { WebhookAttempt, WebhookLease, WebhookStep, WebhookStepOutcome } from '../ports/webhooks.ts';
+import type { WebhookAttempt, WebhookStep, WebhookStore } from '../ports/webhooks.ts';
 import { LEASE_LOST, planStep, type StepPlan } from '../webhook-rows.ts';
-import type { WriteContext } from '../write-context.ts';
 import type { Call, Row } from './connections/postgres-connection.ts';
-import type { Attempt } from './connections/postgres-database.ts';
 import { recordCalls } from './postgres-changes.ts';
+import type { OnDatabase } from './postgres-engine.ts';
 
 const LEASED = 'project_id = $1 AND id = $2';
 
@@ -45,13 +44,15 @@ export const logParameters = ({ webhookId, at, status, error, milliseconds, answ
 ];
 
 /** What the holder of a lease reports: two round trips. */
-export const advanceWebhook = (
-  attempt: Attempt,
-  { project, id, lease }: WebhookLease,
-  step: WebhookStep,
-  context: WriteContext,
-): Promise<WebhookStepOutcome> =>
-  attempt.transaction(async (transaction) => {
+export const advanceWebhook: OnDatabase<WebhookStore['advance']> = (
+  database,
+  project,
+  id,
+  lease,
+  step,
+  context,
+) =>
+  database.transaction({ project }, async (transaction) => {
     const [[row]] = (await transaction.run([LOCK_LEASED, project, id, lease])) as unknown as [[Row?]];
     if (row === undefined) return LEASE_LOST;
     const [status, version, pastTypes] = row as [string, number, string];

@@ -1,10 +1,9 @@
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { Change } from '../changes.ts';
 import { columnsOf } from '../columns.ts';
-import { type Absent, type DeleteOutcome, UNCHANGED, type Updated } from '../outcomes.ts';
+import { UNCHANGED } from '../outcomes.ts';
 import {
   PAST_TYPES_MAX,
-  type StoredPosition,
   type StoredWebhookWrite,
   type WebhookAttempt,
   type WebhookPutOutcome,
@@ -22,10 +21,10 @@ import {
 } from '../webhook-rows.ts';
 import type { WriteContext } from '../write-context.ts';
 import type { Call, Row } from './connections/postgres-connection.ts';
-import type { Attempt, Transaction } from './connections/postgres-database.ts';
+import type { Transaction } from './connections/postgres-database.ts';
 import { LostRaceError } from './connections/postgres-errors.ts';
 import { orderedAround, originOf, recordCalls, recorded, textOfChanges } from './postgres-changes.ts';
-import type { PostgresEngine } from './postgres-engine.ts';
+import type { OnDatabase, PostgresEngine } from './postgres-engine.ts';
 import { ALIVE, assertAlive } from './postgres-row-writes.ts';
 import { advanceWebhook, LOG_ATTEMPT, logParameters } from './postgres-webhooks-steps.ts';
 
@@ -116,25 +115,19 @@ export function webhookStore({ database }: PostgresEngine): WebhookStore {
       if (rows.length === 0) return null;
       return rows.filter(([deliveryId]) => deliveryId !== null).map(ATTEMPT.toRecord);
     },
-    put: (project, id, write, most, context) =>
-      database.operation((attempt) => put(attempt, project, id, write, most, context), { project }),
+    put: (...parameters) => putWebhook(database, ...parameters),
     async rotateSecret(project, id, { secret, previousValidUntil }, context) {
       const changes = [{ type: 'webhook.secret_rotated', webhook: id }] as const;
       const parameters = [previousValidUntil, secret, ...originOf(context), textOfChanges(changes)];
       const isRotated = await database.changesRows(ROTATE, project, id, ...parameters);
       return isRotated ? { kind: 'updated', changes } : { kind: 'absent' };
     },
-    replay: (project, id, start, context) =>
-      database.operation((attempt) => replay(attempt, project, id, start, context), { project }),
-    delete: (project, id, context) =>
-      database.operation((attempt) => remove(attempt, project, id, context), { project }),
+    replay: (...parameters) => replayWebhook(database, ...parameters),
+    delete: (...parameters) => deleteWebhook(database, ...parameters),
     async log(project, id, attempt) {
-      await database.operation((tried) => tried.run(LOG_ATTEMPT, project, id, ...logParameters(attempt)));
+      await database.write(LOG_ATTEMPT, project, id, ...logParameters(attempt));
     },
-    advance: (project, id, lease, step, context) =>
-      database.operation((attempt) => advanceWebhook(attempt, { project, id, lease }, step, context), {
-        project,
-      }),
+    advance: (...parameters) => advanceWebhook(database, ...parameters),
   };
 }
 
@@ -153,15 +146,8 @@ async function lock(transaction: Transaction, project: ProjectKey, id: string): 
   return url === null ? null : ({ url, types, status, pastTypes } as Locked);
 }
 
-const put = (
-  attempt: Attempt,
-  project: ProjectKey,
-  id: string,
-  write: StoredWebhookWrite,
-  most: number,
-  context: WriteContext,
-): Promise<WebhookPutOutcome> =>
-  attempt.transaction(async (transaction) => {
+const putWebhook: OnDatabase<WebhookStore['put']> = (database, project, id, write, most, context) =>
+  database.transaction({ project }, async (transaction) => {
     const found = await lock(transaction, project, id);
     if (found === null) return create(transaction, project, id, write, most, context);
     const { pastTypes, ...before } = found;
@@ -208,14 +194,8 @@ function withPast(pastTypes: string, types: string | null): string {
   return JSON.stringify(all).replace('"$"', '$');
 }
 
-const replay = (
-  attempt: Attempt,
-  project: ProjectKey,
-  id: string,
-  start: StoredPosition | null,
-  context: WriteContext,
-): Promise<Updated | Absent> =>
-  attempt.transaction(async (transaction) => {
+const replayWebhook: OnDatabase<WebhookStore['replay']> = (database, project, id, start, context) =>
+  database.transaction({ project }, async (transaction) => {
     if ((await lock(transaction, project, id)) === null) return { kind: 'absent' };
     const changes = [{ type: 'webhook.replayed', webhook: id }] as const;
     const calls = [
@@ -227,13 +207,8 @@ const replay = (
     return { kind: 'updated', changes };
   });
 
-const remove = (
-  attempt: Attempt,
-  project: ProjectKey,
-  id: string,
-  context: WriteContext,
-): Promise<DeleteOutcome> =>
-  attempt.transaction(async (transaction) => {
+const deleteWebhook: OnDatabase<WebhookStore['delete']> = (database, project, id, context) =>
+  database.transaction({ project }, async (transaction) => {
     const changes = [{ type: 'webhook.removed', webhook: id }] as const;
     // The row comes first, as in every other write of a webhook.
     const [gone] = await transaction.commit([

@@ -1,10 +1,10 @@
 import { type Batch, limits } from '@rollcall/protocol';
 import type { ProjectKey } from '../../../values/project-key.ts';
 import { type BatchDocument, completeBatch, isRejected, readBatch } from '../../batch-document.ts';
-import type { BatchOutcome, BatchRequest, BatchStore, UnknownReference } from '../../ports/batches.ts';
-import type { WriteContext } from '../../write-context.ts';
-import type { Attempt, PostgresDatabase } from '../connections/postgres-database.ts';
-import type { PostgresEngine } from '../postgres-engine.ts';
+import { idSample } from '../../outcomes.ts';
+import type { BatchOutcome, BatchStore, UnknownReference } from '../../ports/batches.ts';
+import type { Attempt } from '../connections/postgres-database.ts';
+import type { OnDatabase, PostgresEngine } from '../postgres-engine.ts';
 import { assertAlive, idsOf } from '../postgres-row-writes.ts';
 import { textArray } from '../postgres-text.ts';
 import { BatchChanges } from './postgres-batch-changes.ts';
@@ -34,33 +34,26 @@ export function batchStore({ database, largeWrites }: PostgresEngine): BatchStor
  * change. Each is one round trip and a few statements; for every 20,000 members there is one statement more.
  * The body is read on this thread: some 0.1 ms for each KiB.
  */
-export async function applyBatch(
-  database: PostgresDatabase,
-  project: ProjectKey,
-  { body, dryRun }: BatchRequest,
-  stamp: WriteContext,
-): Promise<BatchOutcome> {
-  const document = readBatch(body);
+export const applyBatch: OnDatabase<BatchStore['apply']> = async (database, project, request, context) => {
+  const document = readBatch(request.body);
   if (isRejected(document)) return document;
   if (!document.errors.clean)
-    return database.operation((attempt) => checkInvalid(attempt, project, document), { project });
+    return database.operation({ project }, (attempt) => checkInvalid(attempt, project, document));
   const batch = document.value as Batch;
   const contents = new BatchContents(batch);
-  const apply = (attempt: Attempt) =>
-    attempt.transaction(async (transaction) => {
-      const seen = await lockAndRead(transaction, project, contents, stamp);
-      const groups = new Set([...seen.groups.keys()].map(({ id }) => id));
-      const completed = completeBatch(document, (id) => groups.has(id));
-      if (isRejected(completed)) return completed;
-      if (seen.strangers.size > 0) return unknownUsers(batch, seen.strangers);
-      const differences = await compareLists(transaction, project, contents, seen);
-      const changes = new BatchChanges(contents, seen, differences);
-      if (dryRun) return { ...changes.outcome(), changes: [] };
-      await transaction.commit(changes.writes(project, stamp));
-      return changes.outcome();
-    });
-  return database.operation(apply, { project });
-}
+  return database.transaction({ project }, async (transaction) => {
+    const seen = await lockAndRead(transaction, project, contents, context);
+    const groups = new Set([...seen.groups.keys()].map(({ id }) => id));
+    const completed = completeBatch(document, (id) => groups.has(id));
+    if (isRejected(completed)) return completed;
+    if (seen.strangers.size > 0) return unknownUsers(batch, seen.strangers);
+    const differences = await compareLists(transaction, project, contents, seen);
+    const changes = new BatchChanges(contents, seen, differences);
+    if (request.dryRun) return { ...changes.outcome(), changes: [] };
+    await transaction.commit(changes.writes(project, context));
+    return changes.outcome();
+  });
+};
 
 /** A batch that does not fit whatever the store has; groups without a name are errors where the store has no such group. */
 async function checkInvalid(
@@ -89,8 +82,7 @@ function unknownUsers({ groups = [] }: Batch, strangers: IdList): BatchOutcome {
   for (const [index, { members = [] }] of groups.entries()) {
     const unknown = [...new Set(members)].filter((id) => strangers.has(id));
     if (unknown.length === 0) continue;
-    const users = { count: unknown.length, ids: unknown.slice(0, limits.PROBLEMS_NAMED) };
-    references.push({ path: `groups[${index}].members`, users });
+    references.push({ path: `groups[${index}].members`, users: idSample(unknown) });
   }
   return {
     kind: 'unknownUsers',

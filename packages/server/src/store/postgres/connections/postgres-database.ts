@@ -9,7 +9,7 @@ import type { Call, Row } from './postgres-connection.ts';
 import { isLostRace, isStatementTimeout, toStoreFailure } from './postgres-errors.ts';
 import { type CallsOf, MergedWrites } from './postgres-merged-writes.ts';
 import { PostgresPool, SENT_BEFORE_MS } from './postgres-pool.ts';
-import { ANSWER_WITHIN_MS } from './postgres-transaction.ts';
+import { ANSWER_WITHIN_MS, type Transaction } from './postgres-transaction.ts';
 import type { PostgresSettings } from './postgres-url.ts';
 
 export type { Attempt } from './postgres-attempt.ts';
@@ -126,8 +126,8 @@ export class PostgresDatabase {
    * @throws StoreUnavailableError also when it goes on losing
    */
   async operation<Result>(
+    { project, row }: WriteTarget,
     run: (attempt: Attempt) => Promise<Result>,
-    { project, row }: WriteTarget = {},
   ): Promise<Result> {
     if (this.#closing !== null) throw closed();
     this.#underWay += 1;
@@ -156,9 +156,22 @@ export class PostgresDatabase {
     }
   }
 
-  /** A write of one statement that answers a row where it changes something: whether it does. */
-  changesRows(...call: Call): Promise<boolean> {
-    return this.operation(async (attempt) => (await attempt.run(...call)).length > 0);
+  /** A write of several steps: what they do not commit themselves is rolled back. */
+  transaction<Result>(
+    target: WriteTarget,
+    steps: (transaction: Transaction) => Promise<Result>,
+  ): Promise<Result> {
+    return this.operation(target, (attempt) => attempt.transaction(steps));
+  }
+
+  /** A write of one statement. */
+  write(...call: Call): Promise<Row[]> {
+    return this.operation({}, (attempt) => attempt.run(...call));
+  }
+
+  /** The same of a statement that answers a row where it changes something: whether it does. */
+  async changesRows(...call: Call): Promise<boolean> {
+    return (await this.write(...call)).length > 0;
   }
 
   readonly #mergedBy = <Item>(callsOf: CallsOf<Item>): MergedWrites<Item> => {
