@@ -27,7 +27,7 @@ export interface ChangeReading {
 }
 
 /** Records that were given their positions. */
-export interface ChangeOrder {
+interface ChangeOrder {
   /** The newest position of each project that is concerned. */
   readonly newest: readonly (readonly [project: ProjectKey, position: number])[];
   /** Committed records are left without a position. */
@@ -35,7 +35,7 @@ export interface ChangeOrder {
 }
 
 /** How much is recorded. */
-export interface ChangeExtent {
+interface ChangeExtent {
   readonly records: number;
   /** When the oldest record was made; null where there is none. */
   readonly oldestAt: number | null;

@@ -28,7 +28,7 @@ export interface NewSecret {
   readonly previousValidUntil: number;
 }
 
-export type CreateProjectOutcome =
+type CreateProjectOutcome =
   | { readonly kind: 'created'; readonly project: ProjectRecord }
   | AlreadyExists
   | Absent;

@@ -4,14 +4,14 @@ import type { WriteContext } from '../write-context.ts';
 import type { ProjectRecord } from './projects.ts';
 
 /** An issued access token. */
-export interface SessionRecord {
+interface SessionRecord {
   readonly id: string;
   readonly project: ProjectRecord;
   readonly expiresAt: number;
   readonly revoked: boolean;
 }
 
-export interface NewSession {
+interface NewSession {
   readonly id: string;
   readonly expiresAt: number;
 }

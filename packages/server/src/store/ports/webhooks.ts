@@ -114,7 +114,7 @@ export interface WebhookStepOutcome {
 }
 
 /** Names a webhook that is leased. */
-export interface WebhookLease {
+interface WebhookLease {
   readonly project: ProjectKey;
   readonly id: string;
   /** Random. No other lease of the webhook has had it. */
@@ -189,7 +189,7 @@ export interface WebhookWork {
   readonly isDue: boolean;
 }
 
-export interface WebhookClaim {
+interface WebhookClaim {
   readonly now: number;
   /** When the leases end, unless they are renewed. */
   readonly until: number;

@@ -3,11 +3,12 @@ import { limits } from '@rollcall/protocol';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { completeBatch, isRejected, readBatch } from '../batch-document.ts';
 import { MergedChanges } from '../merged-changes.ts';
-import type { BatchOutcome, BatchRequest, UnknownReference } from '../ports/batches.ts';
+import type { BatchOutcome, BatchStore, UnknownReference } from '../ports/batches.ts';
 import { toStored } from '../stored-write.ts';
 import type { WriteContext } from '../write-context.ts';
 import type { GroupWrites } from './sqlite-groups.ts';
 import type { MembershipWrites, UserCard } from './sqlite-members.ts';
+import type { Write } from './sqlite-methods.ts';
 import { RollBack } from './sqlite-roll-back.ts';
 import type { UserWrites } from './sqlite-users.ts';
 
@@ -26,7 +27,7 @@ export class BatchWrites {
   }
 
   /** @throws RollBack with the outcome of a batch that is not applied */
-  apply(project: ProjectKey, request: BatchRequest, context: WriteContext): BatchOutcome {
+  readonly apply: Write<BatchStore['apply']> = (project, request, context) => {
     const document = readBatch(request.body);
     if (isRejected(document)) return document;
     const batch = completeBatch(document, (id) => this.#writes.groups.exists(project, id));
@@ -35,7 +36,7 @@ export class BatchWrites {
     if (outcome.kind !== 'applied') throw new RollBack(outcome);
     if (request.dryRun) throw new RollBack({ ...outcome, changes: [] });
     return outcome;
-  }
+  };
 }
 
 /** One batch that is being applied. */

@@ -1,11 +1,8 @@
 import type { ProjectKey } from '../../values/project-key.ts';
 import { actorOf, actorText } from '../actor-text.ts';
-import type { Topic } from '../change-topics.ts';
 import type { Change } from '../changes.ts';
 import {
   CHANGES_READ_MAX_BYTES,
-  type ChangeExtent,
-  type ChangeOrder,
   type ChangeReading,
   type ChangeRecord,
   EXTENT_PROJECTS_MAX,
@@ -14,6 +11,7 @@ import {
 import { storedParts } from '../stored-changes.ts';
 import type { WriteContext } from '../write-context.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
+import type { Reads } from './sqlite-methods.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 
 const COLUMNS = 'position, at, actor, request_id, changes, octet_length(changes)';
@@ -29,7 +27,7 @@ type RecordRow = [
 ];
 
 /** Reads of recorded changes, on the main thread. Their positions are the order of commits, because there is one writer. */
-export function changeReads({ prepare }: SqliteReader) {
+export function changeReads({ prepare }: SqliteReader): Reads<'changes'> {
   const epoch = prepare<[string]>(`SELECT lower(hex(value)) FROM store_secrets WHERE name = 'change_epoch'`);
   const newest = prepare<[number | null]>(LAST_POSITION);
   const oldest = prepare<[number | null]>('SELECT min(position) FROM changes WHERE project_no = ?');
@@ -57,25 +55,20 @@ export function changeReads({ prepare }: SqliteReader) {
     records: recordsOf(rows),
   });
   return {
-    async read(project: ProjectKey, after: number, limit: number): Promise<ChangeReading> {
+    async read(project, after, limit) {
       return reading(project, list.iterate(project, after, limit));
     },
-    async readTopics(
-      project: ProjectKey,
-      topics: readonly Topic[],
-      after: number,
-      limit: number,
-    ): Promise<ChangeReading> {
+    async readTopics(project, topics, after, limit) {
       const positions = ofTopics.all(project, after, JSON.stringify(topics), limit);
       return reading(
         project,
         positions.values().map(([position]) => one.get(project, position)),
       );
     },
-    async order(written: Iterable<ProjectKey>): Promise<ChangeOrder> {
+    async order(written) {
       return { newest: [...written].map((project) => [project, newestOf(project)]), hasMore: false };
     },
-    async extent(): Promise<ChangeExtent> {
+    async extent() {
       const [read = 0, records, oldestAt = null] = extent.get() ?? [];
       const share = read < EXTENT_PROJECTS_MAX ? 1 : (projects.get()?.[0] ?? read) / read;
       return { records: Math.round((records ?? 0) * share), oldestAt };

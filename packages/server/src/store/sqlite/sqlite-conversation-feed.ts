@@ -1,5 +1,4 @@
 import { limits } from '@rollcall/protocol';
-import type { ProjectKey } from '../../values/project-key.ts';
 import type { ConversationFeedStore, RemovedMessage, ThreadRevision } from '../ports/conversation-feed.ts';
 import type { MessageRecord } from '../ports/messages.ts';
 import type { ThreadPosition } from '../ports/threads.ts';
@@ -40,7 +39,7 @@ export function conversationFeedReads({ prepare }: Pick<SqliteReader, 'prepare'>
     WHERE g.project_no = ? AND g.id = ? AND t.thread_no > ? ORDER BY t.thread_no LIMIT ${REVISIONS_MAX}`);
 
   return {
-    async positions(project: ProjectKey, threadIds: readonly string[]) {
+    async positions(project, threadIds) {
       const found = new Map<string, ThreadPosition>();
       for (const id of threadIds) {
         const row = position.get(project, id);
@@ -48,7 +47,7 @@ export function conversationFeedReads({ prepare }: Pick<SqliteReader, 'prepare'>
       }
       return found;
     },
-    async changesSince(project: ProjectKey, threadId: string, after: number) {
+    async changesSince(project, threadId, after) {
       const row = position.get(project, threadId);
       const record = thread(project, threadId, null);
       if (row === undefined || record === null) return { kind: 'threadAbsent' };
@@ -70,7 +69,7 @@ export function conversationFeedReads({ prepare }: Pick<SqliteReader, 'prepare'>
         .map(([at, id]) => ({ id, position: at }));
       return { kind: 'changes', epoch, position: to, thread: record, threadPosition, messages, removed };
     },
-    async unread(project: ProjectKey, threadId: string, userIds: readonly string[]) {
+    async unread(project, threadId, userIds) {
       const [threadNo] = position.get(project, threadId) ?? [];
       if (threadNo === undefined) return new Map();
       const seenAt = (userId: string) => lastSeen.get(threadNo, userId)?.[0] ?? BEFORE_ALL;
@@ -84,7 +83,7 @@ export function conversationFeedReads({ prepare }: Pick<SqliteReader, 'prepare'>
       });
       return new Map(counts);
     },
-    async revisions(project: ProjectKey, groupId: string, after: string | null) {
+    async revisions(project, groupId, after) {
       const rows = revisions.all(project, groupId, Number(after ?? 0));
       const threads = rows.map(([, id, revision]): ThreadRevision => ({ id, revision }));
       return { threads, last: rows.length < REVISIONS_MAX ? null : String(rows.at(-1)?.[0]) };

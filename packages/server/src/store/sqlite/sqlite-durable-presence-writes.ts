@@ -4,14 +4,14 @@ import { durablePresenceChanges } from '../changes.ts';
 import type { DurableBounds } from '../durable-bounds.ts';
 import type {
   DurablePresenceOutcome,
-  DurablePresenceOutcomes,
+  DurablePresenceStore,
   DurablePresenceUpdate,
 } from '../ports/durable-presence.ts';
 import { isEligible } from '../ports/eligibility.ts';
-import type { WriteContext } from '../write-context.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import { ELIGIBILITY, type EligibilityRow, toEligibility } from './sqlite-eligibility.ts';
 import { locationKey, locationKeys } from './sqlite-location-keys.ts';
+import type { Write } from './sqlite-methods.ts';
 
 type SetPresence = Omit<Extract<DurablePresenceOutcome, { kind: 'set' }>, 'kind' | 'changes'>;
 
@@ -76,25 +76,21 @@ export class DurablePresenceWrites {
     };
   }
 
-  put(project: ProjectKey, update: DurablePresenceUpdate, { now }: WriteContext): DurablePresenceOutcome {
+  readonly put: Write<DurablePresenceStore['put']> = (project, update, { now }) => {
     const row = this.#findEligibility(project, update);
     const eligibility = toEligibility(row);
     if (!isEligible(eligibility)) return { kind: 'rejected', eligibility };
     const set = this.#set(row, update, (latest) => (latest === null ? now : Math.max(now, latest + 1)));
     return { kind: 'set', ...set, changes: durablePresenceChanges(update, set) };
-  }
+  };
 
-  putMany(
-    project: ProjectKey,
-    updates: readonly DurablePresenceUpdate[],
-    context: WriteContext,
-  ): DurablePresenceOutcomes {
+  readonly putMany: Write<DurablePresenceStore['putMany']> = (project, updates, context) => {
     const outcomes = updates.map((update) => this.put(project, update, context));
     return {
       outcomes,
       changes: outcomes.flatMap((outcome) => (outcome.kind === 'set' ? outcome.changes : [])),
     };
-  }
+  };
 
   /** Sets a location of another store at its time, whatever the statuses are; not where the region has one already. */
   import(

@@ -1,9 +1,9 @@
-import type { LocationFilter } from '../../values/location-filter.ts';
 import type { PageRequest } from '../../values/page.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { DurablePresence } from '../ports/durable-presence.ts';
 import { type DurableRow, MISMATCHES_BEFORE_SEEK, toDurable } from './sqlite-durable-presence-row.ts';
 import { FilteredDurablePresence, locationStatements } from './sqlite-filtered-durable-presence.ts';
+import type { Reads } from './sqlite-methods.ts';
 import type { ReadStatement, SqliteReader } from './sqlite-reader.ts';
 
 /**
@@ -11,7 +11,7 @@ import type { ReadStatement, SqliteReader } from './sqlite-reader.ts';
  * locations a user has, nor on how many locations have the other pairs of a filter than the rarest. A user set deleted costs
  * {@link MISMATCHES_BEFORE_SEEK} rows at most, so a page costs more where many of them come before its entries.
  */
-export function durablePresenceReads({ prepare }: Pick<SqliteReader, 'prepare'>) {
+export function durablePresenceReads({ prepare }: Pick<SqliteReader, 'prepare'>): Reads<'durablePresence'> {
   const group = prepare<[groupNo: number]>('SELECT group_no FROM groups WHERE project_no = ? AND id = ?');
   const newestFirst = prepare<[...DurableRow, isActive: number]>(`
     SELECT d.user_id, d.location, d.updated_at, u.status = 'active'
@@ -20,19 +20,14 @@ export function durablePresenceReads({ prepare }: Pick<SqliteReader, 'prepare'>)
   const statements = locationStatements(prepare);
   const numberOf = (project: ProjectKey, id: string) => group.get(project, id)?.[0];
   return {
-    async list(
-      project: ProjectKey,
-      groupId: string,
-      filter: LocationFilter,
-      page: PageRequest,
-    ): Promise<DurablePresence[]> {
+    async list(project, groupId, filter, page) {
       const groupNo = numberOf(project, groupId);
       if (groupNo === undefined) return [];
       return filter === null
         ? latestOfEach(newestFirst, groupNo, page)
         : new FilteredDurablePresence(statements, groupNo, filter, page).read();
     },
-    async find(project: ProjectKey, groupId: string, userId: string): Promise<DurablePresence | null> {
+    async find(project, groupId, userId) {
       const groupNo = numberOf(project, groupId);
       const row = groupNo === undefined ? undefined : statements.newestOfUser.get(groupNo, userId);
       return row === undefined ? null : toDurable(row);

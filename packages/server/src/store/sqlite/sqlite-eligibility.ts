@@ -1,7 +1,7 @@
 import type { Status } from '@rollcall/protocol';
 import type { Incarnation } from '../../values/incarnation.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
-import type { Eligibility, EligibilityQuery } from '../ports/eligibility.ts';
+import type { Eligibility, EligibilityStore } from '../ports/eligibility.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 
 /** A user's eligibility in a group, with the numbers of both: an {@link EligibilityRow}. */
@@ -33,7 +33,7 @@ export const toEligibility = ([user, group, , , incarnation]: EligibilityRow): E
 });
 
 /** Reads of eligible users, on the main thread. */
-export function eligibilityReads({ prepare }: SqliteReader) {
+export function eligibilityReads({ prepare }: SqliteReader): EligibilityStore {
   const ofMember = prepare<[user: Status, group: Status, Incarnation]>(MEMBER_ELIGIBILITY);
   const ofAnyone = prepare<EligibilityRow>(ELIGIBILITY);
   const eligible = prepare<[userId: string, Incarnation]>(`
@@ -50,10 +50,10 @@ export function eligibilityReads({ prepare }: SqliteReader) {
     return { user, group, incarnation };
   };
   return {
-    find: async (project: ProjectKey, groupId: string, userId: string) => find(project, groupId, userId),
-    findMany: async (project: ProjectKey, queries: readonly EligibilityQuery[]) =>
+    find: async (project, groupId, userId) => find(project, groupId, userId),
+    findMany: async (project, queries) =>
       queries.map(({ groupId, userId }) => find(project, groupId, userId)),
-    filter: async (project: ProjectKey, groupId: string, userIds: readonly string[]) =>
+    filter: async (project, groupId, userIds) =>
       new Map(eligible.all(project, groupId, JSON.stringify(userIds))),
   };
 }

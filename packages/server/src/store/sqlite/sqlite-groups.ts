@@ -2,15 +2,15 @@ import type { Status } from '@rollcall/protocol';
 import type { Page, PageRequest } from '../../values/page.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { groupRemovalChanges, membershipChanges, resourceChanges } from '../changes.ts';
-import type { Absent, DeleteOutcome, Updated } from '../outcomes.ts';
 import { idSample, UNCHANGED } from '../outcomes.ts';
-import type { GroupRecord, PutGroupOutcome, StoredGroupWrite } from '../ports/groups.ts';
+import type { GroupStore, PutGroupOutcome, StoredGroupWrite } from '../ports/groups.ts';
 import { preconditionFailure } from '../precondition.ts';
-import type { ConditionalContext, WriteContext } from '../write-context.ts';
+import type { ConditionalContext } from '../write-context.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import { GROUP_COLUMNS, type GroupRow, toGroup } from './sqlite-group-row.ts';
 import { readMembersInPieces } from './sqlite-member-pieces.ts';
 import type { MembershipWrites, UserCards } from './sqlite-members.ts';
+import type { Reads, Write } from './sqlite-methods.ts';
 import { TABLES_OF_GROUP } from './sqlite-owned-tables.ts';
 import { listedById, pagedList } from './sqlite-pages.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
@@ -28,7 +28,7 @@ const LIST = {
 };
 
 /** Reads of groups, on the main thread. */
-export function groupReads({ prepare }: SqliteReader, snapshots: SnapshotPool) {
+export function groupReads({ prepare }: SqliteReader, snapshots: SnapshotPool): Reads<'groups'> {
   const find = prepare<[...GroupRow, members: string | null]>(`
     SELECT ${GROUP_COLUMNS}, CASE WHEN member_count <= ${MEMBERS_AT_ONCE}
       THEN (SELECT json_group_array(user_id) FROM memberships m WHERE m.group_no = g.group_no) END
@@ -38,15 +38,15 @@ export function groupReads({ prepare }: SqliteReader, snapshots: SnapshotPool) {
   const byIds = listedById(prepare, LIST);
 
   return {
-    async find(project: ProjectKey, id: string): Promise<GroupRecord | null> {
+    async find(project, id) {
       const row = find.get(project, id);
       if (row === undefined) return null;
       return row[5] === null ? readMembersInPieces(snapshots, project, id) : toGroup(id, row, row[5]);
     },
-    exists: async (project: ProjectKey, id: string) => exists.get(project, id) !== undefined,
-    list: async (project: ProjectKey, request: PageRequest) => readPage(project, request),
-    listByIds: async (project: ProjectKey, ids: readonly string[]) => byIds(project, ids),
-    async *listAll(project: ProjectKey, request: PageRequest): AsyncGenerator<Page, void, void> {
+    exists: async (project, id) => exists.get(project, id) !== undefined,
+    list: async (project, request) => readPage(project, request),
+    listByIds: async (project, ids) => byIds(project, ids),
+    async *listAll(project, request) {
       // A single page is of one state by itself, and needs no snapshot.
       const first = readPage(project, request);
       if (first.last === null) yield first;
@@ -147,7 +147,7 @@ export class GroupWrites {
     return { kind: before === null ? 'created' : 'updated', changes };
   }
 
-  delete(project: ProjectKey, id: string, context: ConditionalContext): DeleteOutcome {
+  readonly delete: Write<GroupStore['delete']> = (project, id, context) => {
     const group = this.#find(project, id);
     if (preconditionFailure(context, group?.revision ?? null) !== null) return { kind: 'stale' };
     if (group === null) return { kind: 'absent' };
@@ -156,14 +156,9 @@ export class GroupWrites {
     this.#statements.leaveConversation.run(group.groupNo);
     this.#statements.delete.run(group.groupNo);
     return { kind: 'deleted', changes: groupRemovalChanges(id, members) };
-  }
+  };
 
-  connect(
-    project: ProjectKey,
-    id: string,
-    workspace: string | null,
-    { revision }: WriteContext,
-  ): Updated | Absent {
+  readonly connect: Write<GroupStore['connect']> = (project, id, workspace, { revision }) => {
     const row = this.#statements.findWorkspace.get(project, id);
     if (row === undefined) return { kind: 'absent' };
     const [groupNo, current, before] = row;
@@ -172,7 +167,7 @@ export class GroupWrites {
     if (!isChange) return UNCHANGED;
     const change = { type: 'group.updated', group: id, fields: ['connectedToMessenger'] } as const;
     return { kind: 'updated', changes: [change] };
-  }
+  };
 
   #find(project: ProjectKey, id: string) {
     const row = this.#statements.find.get(project, id);

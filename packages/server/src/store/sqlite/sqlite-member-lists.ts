@@ -1,10 +1,9 @@
-import type { PageRequest, TotalPage } from '../../values/page.ts';
-import type { ProjectKey } from '../../values/project-key.ts';
+import type { Reads } from './sqlite-methods.ts';
 import { pagedList } from './sqlite-pages.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 
 /** Reads of memberships from both sides, on the main thread. */
-export function memberReads({ prepare }: SqliteReader) {
+export function memberReads({ prepare }: SqliteReader): Reads<'members'> {
   const group = prepare<[groupNo: number, total: number]>(
     'SELECT group_no, member_count FROM groups WHERE project_no = ? AND id = ?',
   );
@@ -26,11 +25,11 @@ export function memberReads({ prepare }: SqliteReader) {
   });
 
   return {
-    async list(project: ProjectKey, id: string, page: PageRequest): Promise<TotalPage | null> {
+    async list(project, id, page) {
       const found = group.get(project, id);
       return found === undefined ? null : { ...members(found[0], page), total: found[1] };
     },
-    async listGroups(project: ProjectKey, id: string, page: PageRequest): Promise<TotalPage | null> {
+    async listGroups(project, id, page) {
       const found = user.get(project, id);
       return found === undefined ? null : { ...groups(found[0], page), total: found[1] };
     },

@@ -2,11 +2,11 @@ import type { ProjectKey } from '../../values/project-key.ts';
 import { membershipChanges } from '../changes.ts';
 import { idSample, UNCHANGED } from '../outcomes.ts';
 import { type IdList, unpackIds } from '../packed-ids.ts';
-import type { ChangeMembersOutcome, MembershipChange } from '../ports/members.ts';
+import type { MemberStore } from '../ports/members.ts';
 import { preconditionFailure } from '../precondition.ts';
-import type { ConditionalContext } from '../write-context.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import type { DurablePresenceWrites } from './sqlite-durable-presence-writes.ts';
+import type { Write } from './sqlite-methods.ts';
 
 /** A group as membership changes need it. */
 interface GroupRef {
@@ -78,12 +78,7 @@ export class MembershipWrites {
     };
   }
 
-  change(
-    project: ProjectKey,
-    id: string,
-    change: MembershipChange,
-    context: ConditionalContext,
-  ): ChangeMembersOutcome {
+  readonly change: Write<MemberStore['change']> = (project, id, change, context) => {
     const row = this.#statements.group.get(project, id);
     if (row === undefined) return { kind: context.ifMatch === undefined ? 'absent' : 'stale' };
     const [groupNo, count, revision] = row;
@@ -96,7 +91,7 @@ export class MembershipWrites {
     this.#addAll(group, added);
     this.#statements.setCount.run(count + added.size - removed.length, context.revision, groupNo);
     return { kind: 'updated', changes: membershipChanges(id, added.keys(), removed) };
-  }
+  };
 
   /** How the group's members would become exactly `desired`, or which of those do not exist. Changes nothing. */
   planReplacement(group: GroupRef | null, desired: IdList, userCards: UserCards): Replacement {

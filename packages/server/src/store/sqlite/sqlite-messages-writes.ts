@@ -15,15 +15,13 @@ import {
   requiredOfMessage,
   updateTime,
 } from '../conversation-writes.ts';
-import { type DeleteOutcome, idSample, UNCHANGED, type UnknownUsers } from '../outcomes.ts';
+import { idSample, UNCHANGED, type UnknownUsers } from '../outcomes.ts';
 import type {
-  AppendOutcome,
   AuthorUnavailable,
-  MessageAppend,
+  MessageStore,
   PutMessageOutcome,
   StoredContent,
   StoredMessageWrite,
-  ThreadAbsent,
 } from '../ports/messages.ts';
 import { preconditionFailure } from '../precondition.ts';
 import type { ConditionalContext } from '../write-context.ts';
@@ -32,6 +30,7 @@ import { ELIGIBILITY, type EligibilityRow, toEligibility } from './sqlite-eligib
 import { MESSAGE, SEQ_BITS } from './sqlite-message-numbers.ts';
 import { CONTENT, MESSAGE_TYPE } from './sqlite-messages.ts';
 import { MessagePieces } from './sqlite-messages-pieces.ts';
+import type { Write } from './sqlite-methods.ts';
 import { RollBack } from './sqlite-roll-back.ts';
 import type { StoredThread, ThreadWrites } from './sqlite-threads-writes.ts';
 
@@ -103,13 +102,7 @@ export class MessageWrites {
     };
   }
 
-  put(
-    project: ProjectKey,
-    threadId: string,
-    id: string,
-    write: StoredMessageWrite,
-    context: ConditionalContext,
-  ): PutMessageOutcome {
+  readonly put: Write<MessageStore['put']> = (project, threadId, id, write, context) => {
     const thread = this.#threads.find(project, threadId);
     const message = thread === null ? null : this.#read(thread, id);
     const absent = absentForMessage(thread, message, write);
@@ -123,15 +116,10 @@ export class MessageWrites {
     return write.createThread === undefined
       ? { kind: 'threadAbsent' }
       : this.#createWithThread(project, threadId, id, write, context);
-  }
+  };
 
-  append(
-    project: ProjectKey,
-    threadId: string,
-    id: string,
-    { escaped, length, offset }: MessageAppend,
-    context: ConditionalContext,
-  ): AppendOutcome {
+  readonly append: Write<MessageStore['append']> = (project, threadId, id, append, context) => {
+    const { escaped, length, offset } = append;
     const thread = this.#threads.find(project, threadId);
     if (thread === null) return { kind: 'threadAbsent' };
     const message = this.#read(thread, id);
@@ -156,14 +144,9 @@ export class MessageWrites {
       message: id,
     } as const;
     return { kind: 'appended', length: after, revision: context.revision, changes: [change] };
-  }
+  };
 
-  delete(
-    project: ProjectKey,
-    threadId: string,
-    id: string,
-    context: ConditionalContext,
-  ): DeleteOutcome | ThreadAbsent {
+  readonly delete: Write<MessageStore['delete']> = (project, threadId, id, context) => {
     const thread = this.#threads.find(project, threadId);
     if (thread === null) return { kind: 'threadAbsent' };
     const message = this.#read(thread, id);
@@ -178,7 +161,7 @@ export class MessageWrites {
     this.#threads.setActivity(project, thread, activity, context.revision);
     const change = { type: 'message.removed', group: thread.groupId, thread: threadId, message: id } as const;
     return { kind: 'deleted', changes: [change] };
-  }
+  };
 
   #read({ threadNo }: StoredThread, id: string): StoredMessage | null {
     const row = this.#statements.find.get(threadNo, id);

@@ -1,15 +1,7 @@
-import type { ProjectKey } from '../../values/project-key.ts';
 import { columnsOf } from '../columns.ts';
 import { messageColumns } from '../conversation-columns.ts';
-import type { Absent } from '../outcomes.ts';
-import {
-  type FoundMessage,
-  MARKDOWN_END,
-  type MessageListRequest,
-  type MessagePage,
-  type MessageRecord,
-  type ThreadAbsent,
-} from '../ports/messages.ts';
+import { MARKDOWN_END, type MessageListRequest, type MessageRecord } from '../ports/messages.ts';
+import type { Reads } from './sqlite-methods.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 import { THREAD_BY_ID, THREAD_NUMBER_BY_ID } from './sqlite-threads.ts';
 
@@ -25,7 +17,7 @@ export const MESSAGE_TYPE = `CASE m.is_action WHEN 1 THEN 'action_message' ELSE 
 export const MESSAGE_COLUMNS = columnsOf(messageColumns(MESSAGE_TYPE, CONTENT));
 
 /** Reads of messages, on the main thread. */
-export function messageReads(reader: Pick<SqliteReader, 'prepare'>) {
+export function messageReads(reader: Pick<SqliteReader, 'prepare'>): Reads<'messages'> {
   const thread = reader.prepare(`
     SELECT t.thread_no, g.id, t.user_messages + t.action_messages + t.deleted_messages, t.epoch, t.position
     ${THREAD_BY_ID}`);
@@ -43,11 +35,7 @@ export function messageReads(reader: Pick<SqliteReader, 'prepare'>) {
   const lists = { ascending: inOrder('>', 'ASC'), descending: inOrder('<', 'DESC') };
 
   return {
-    async find(
-      project: ProjectKey,
-      threadId: string,
-      id: string,
-    ): Promise<FoundMessage | ThreadAbsent | Absent> {
+    async find(project, threadId, id) {
       const found = threadNumber.get(project, threadId);
       if (found === undefined) return { kind: 'threadAbsent' };
       const [threadNo, groupId] = found;
@@ -55,11 +43,7 @@ export function messageReads(reader: Pick<SqliteReader, 'prepare'>) {
       if (row === undefined) return { kind: 'absent' };
       return { kind: 'found', groupId, message: MESSAGE_COLUMNS.toRecord(row) };
     },
-    async list(
-      project: ProjectKey,
-      threadId: string,
-      { order, after, limit, maxBytes }: MessageListRequest,
-    ): Promise<MessagePage | null> {
+    async list(project, threadId, { order, after, limit, maxBytes }) {
       const found = thread.get(project, threadId);
       if (found === undefined) return null;
       const [threadNo, groupId, total, epoch, position] = found as [number, string, number, string, number];

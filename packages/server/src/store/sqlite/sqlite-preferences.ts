@@ -1,18 +1,17 @@
-import type { NotificationChannels } from '@rollcall/protocol';
-import type { ProjectKey } from '../../values/project-key.ts';
-import { type Absent, UNCHANGED, type Updated } from '../outcomes.ts';
-import type { WriteContext } from '../write-context.ts';
+import { UNCHANGED } from '../outcomes.ts';
+import type { PreferenceStore } from '../ports/preferences.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
+import type { Reads, Write } from './sqlite-methods.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 
 const FIND = 'SELECT send_via_messenger, send_via_email, user_no FROM users WHERE project_no = ? AND id = ?';
 type ChannelsRow = [sendViaMessenger: number, sendViaEmail: number, userNo: number];
 
 /** Reads of preferences, on the main thread. */
-export function preferenceReads({ prepare }: SqliteReader) {
+export function preferenceReads({ prepare }: SqliteReader): Reads<'preferences'> {
   const find = prepare<ChannelsRow>(FIND);
   return {
-    async find(project: ProjectKey, userId: string): Promise<Required<NotificationChannels> | null> {
+    async find(project, userId) {
       const row = find.get(project, userId);
       return row === undefined ? null : { sendViaMessenger: row[0] === 1, sendViaEmail: row[1] === 1 };
     },
@@ -30,12 +29,7 @@ export class PreferenceWrites {
     };
   }
 
-  put(
-    project: ProjectKey,
-    userId: string,
-    { sendViaMessenger, sendViaEmail }: NotificationChannels,
-    _context: WriteContext,
-  ): Updated | Absent {
+  readonly put: Write<PreferenceStore['put']> = (project, userId, { sendViaMessenger, sendViaEmail }) => {
     const row = this.#statements.find.get(project, userId);
     if (row === undefined) return { kind: 'absent' };
     const [messenger, email, userNo] = row;
@@ -44,5 +38,5 @@ export class PreferenceWrites {
     this.#statements.update.run(...after, userNo);
     const change = { type: 'preferences.updated', user: userId, fields: ['notification_channels'] } as const;
     return { kind: 'updated', changes: [change] };
-  }
+  };
 }

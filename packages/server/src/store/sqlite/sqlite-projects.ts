@@ -1,44 +1,37 @@
-import type { ProjectKey } from '../../values/project-key.ts';
 import { CUSTOMER, projectColumns } from '../account-columns.ts';
-import { type Absent, UNCHANGED, type Updated } from '../outcomes.ts';
-import type {
-  CreateProjectOutcome,
-  CustomerRecord,
-  NewProject,
-  NewSecret,
-  ProjectRecord,
-} from '../ports/projects.ts';
-import type { WriteContext } from '../write-context.ts';
+import { UNCHANGED } from '../outcomes.ts';
+import type { CustomerStore, ProjectStore } from '../ports/projects.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
+import type { Reads, Write } from './sqlite-methods.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 
 /** The columns of a project `p`. */
 export const PROJECT = projectColumns('p.project_no');
 
 /** Reads of customers, on the main thread. */
-export function customerReads({ prepare }: SqliteReader) {
+export function customerReads({ prepare }: SqliteReader): Reads<'customers'> {
   const find = prepare(`SELECT ${CUSTOMER.sql} FROM customers WHERE id = ?`);
   const list = prepare(`SELECT ${CUSTOMER.sql} FROM customers ORDER BY id`);
   return {
-    async find(id: string): Promise<CustomerRecord | null> {
+    async find(id) {
       const row = find.get(id);
       return row === undefined ? null : CUSTOMER.toRecord(row);
     },
-    list: async (): Promise<CustomerRecord[]> => list.all().map(CUSTOMER.toRecord),
+    list: async () => list.all().map(CUSTOMER.toRecord),
   };
 }
 
 /** Reads of projects, on the main thread. */
-export function projectReads({ prepare }: SqliteReader) {
+export function projectReads({ prepare }: SqliteReader): Reads<'projects'> {
   const find = prepare(`SELECT ${PROJECT.sql} FROM projects p WHERE p.id = ?`);
   const list = prepare(`SELECT ${PROJECT.sql} FROM projects p ORDER BY p.id`);
   const listOf = prepare(`SELECT ${PROJECT.sql} FROM projects p WHERE p.customer_id = ? ORDER BY p.id`);
   return {
-    async find(id: string): Promise<ProjectRecord | null> {
+    async find(id) {
       const row = find.get(id);
       return row === undefined ? null : PROJECT.toRecord(row);
     },
-    list: async (customerId: string | null): Promise<ProjectRecord[]> =>
+    list: async (customerId) =>
       (customerId === null ? list.all() : listOf.all(customerId)).map(PROJECT.toRecord),
   };
 }
@@ -53,9 +46,8 @@ export class CustomerWrites {
     );
   }
 
-  create({ id, secret, name, createdAt }: CustomerRecord): boolean {
-    return this.#insert.run(id, secret, name, createdAt) > 0;
-  }
+  readonly create: Write<CustomerStore['create']> = ({ id, secret, name, createdAt }) =>
+    this.#insert.run(id, secret, name, createdAt) > 0;
 }
 
 /** Writes of projects, on the writer's thread. */
@@ -78,32 +70,32 @@ export class ProjectWrites {
     };
   }
 
-  create(project: NewProject): CreateProjectOutcome {
+  readonly create: Write<ProjectStore['create']> = (project) => {
     const { id, customerId, name, secret, createdAt } = project;
     if (this.#statements.findCustomer.get(customerId) === undefined) return { kind: 'absent' };
     if (this.#statements.findId.get(id) !== undefined) return { kind: 'exists' };
     const key = this.#statements.insert.insert(id, customerId, name, secret, createdAt);
     return { kind: 'created', project: { ...project, key, previousSecret: null, previousValidUntil: null } };
-  }
+  };
 
-  rename(project: ProjectKey, name: string, _context: WriteContext): Updated | Absent {
+  readonly rename: Write<ProjectStore['rename']> = (project, name) => {
     const before = this.#statements.findName.get(project)?.[0];
     if (before === undefined) return { kind: 'absent' };
     if (before === name) return UNCHANGED;
     this.#statements.rename.run(name, project);
     return { kind: 'updated', changes: [{ type: 'project.renamed' }] };
-  }
+  };
 
-  rotateSecret(project: ProjectKey, next: NewSecret, _context: WriteContext): Updated | Absent {
+  readonly rotateSecret: Write<ProjectStore['rotateSecret']> = (project, next) => {
     if (this.#statements.rotate.run(next.previousValidUntil, next.secret, project) === 0)
       return { kind: 'absent' };
     return { kind: 'updated', changes: [{ type: 'project.secret_rotated' }] };
-  }
+  };
 
   /** Ends the project; `Purge` removes its data, which no read returns any more. */
-  delete(project: ProjectKey): boolean {
+  readonly delete: Write<ProjectStore['delete']> = (project) => {
     if (this.#statements.delete.run(project) === 0) return false;
     this.#statements.insertDeleted.run(project);
     return true;
-  }
+  };
 }

@@ -1,21 +1,20 @@
 import { randomBytes } from 'node:crypto';
-import type { ProjectKey } from '../../values/project-key.ts';
-import { type Absent, UNCHANGED, type Updated, type Written } from '../outcomes.ts';
-import type { NewSession, SessionRecord } from '../ports/sessions.ts';
-import type { WriteContext } from '../write-context.ts';
+import { UNCHANGED } from '../outcomes.ts';
+import type { SessionStore } from '../ports/sessions.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
+import type { Reads, Write } from './sqlite-methods.ts';
 import { PROJECT } from './sqlite-projects.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 
 const SERVICE_KEY_BYTES = 64;
 
 /** Reads of sessions, on the main thread. */
-export function sessionReads({ prepare }: SqliteReader) {
+export function sessionReads({ prepare }: SqliteReader): Reads<'sessions'> {
   const find = prepare(`
     SELECT ${PROJECT.sql}, s.expires_at, s.revoked FROM sessions s CROSS JOIN projects p ON p.project_no = s.project_no
     WHERE s.id = ?`);
   return {
-    async find(id: string): Promise<SessionRecord | null> {
+    async find(id) {
       const row = find.get(id);
       if (row === undefined) return null;
       const [expiresAt, isRevoked] = row.slice(-2) as [number, number];
@@ -47,15 +46,15 @@ export class SessionWrites {
     return key;
   }
 
-  create(project: ProjectKey, { id, expiresAt }: NewSession, _context: WriteContext): Written | Absent {
+  readonly create: Write<SessionStore['create']> = (project, { id, expiresAt }) => {
     if (this.#statements.insert.run(id, expiresAt, project) === 0) return { kind: 'absent' };
     return { kind: 'created', changes: [{ type: 'access_token.issued' }] };
-  }
+  };
 
-  revoke(project: ProjectKey, id: string, _context: WriteContext): Updated {
+  readonly revoke: Write<SessionStore['revoke']> = (project, id) => {
     if (this.#statements.revoke.run(id, project) === 0) return UNCHANGED;
     return { kind: 'updated', changes: [{ type: 'access_token.revoked' }] };
-  }
+  };
 
   removeExpired(now: number): void {
     this.#statements.removeExpired.run(now);

@@ -2,7 +2,7 @@ import { type Location, locationMatches, parseJson } from '@rollcall/protocol';
 import type { Json } from '../../values/json.ts';
 import type { LocationFilter } from '../../values/location-filter.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
-import type { ThreadListRequest, ThreadPage, ThreadRecord } from '../ports/threads.ts';
+import type { ThreadListRequest, ThreadPage, ThreadRecord, ThreadStore } from '../ports/threads.ts';
 import { COUNTED_MAX, PARTICIPANT_BYTES, SEARCHED_MAX, WORK_MAX } from '../thread-page-bounds.ts';
 import { ALL, ofConversation, within } from './sqlite-conversation-lists.ts';
 import { locationKey, pairKeys } from './sqlite-location-keys.ts';
@@ -19,7 +19,10 @@ type ReadListed = (
 ) => { readonly thread: ThreadRecord; readonly work: number } | null;
 
 /** Reads of lists of threads, on the main thread. */
-export function threadListReads(reader: Pick<SqliteReader, 'prepare'>, read: ReadListed) {
+export function threadListReads(
+  reader: Pick<SqliteReader, 'prepare'>,
+  read: ReadListed,
+): Pick<ThreadStore, 'list'> {
   const conversation = reader.prepare(`
     SELECT conversation_no FROM groups g CROSS JOIN conversations c ON c.group_no = g.group_no
     WHERE g.project_no = ? AND g.id = ?`);
@@ -52,7 +55,7 @@ export function threadListReads(reader: Pick<SqliteReader, 'prepare'>, read: Rea
   const EMPTY: ThreadPage = { threads: [], last: null };
 
   return {
-    async list(project: ProjectKey, request: ThreadListRequest): Promise<ThreadPage> {
+    async list(project, request) {
       const { groupId, resolved: isResolved, location } = request.filter;
       const row = groupId === null ? [null] : conversation.get(project, groupId);
       if (row === undefined) return EMPTY;

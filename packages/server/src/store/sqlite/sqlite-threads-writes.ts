@@ -11,13 +11,14 @@ import {
   requiredOfThread,
   threadChanges,
 } from '../conversation-writes.ts';
-import { type DeleteOutcome, UNCHANGED } from '../outcomes.ts';
-import type { PutThreadOutcome, SeenMark, SeenOutcome, StoredThreadWrite } from '../ports/threads.ts';
+import { UNCHANGED } from '../outcomes.ts';
+import type { PutThreadOutcome, StoredThreadWrite, ThreadStore } from '../ports/threads.ts';
 import { preconditionFailure } from '../precondition.ts';
 import type { ConditionalContext } from '../write-context.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import { LISTED_COLUMNS, type ListedRow, ThreadLists, toListed } from './sqlite-conversation-lists.ts';
 import { SEQ_BITS } from './sqlite-message-numbers.ts';
+import type { Write } from './sqlite-methods.ts';
 import { FOUND_COLUMNS, type FoundThread, THREAD_BY_ID } from './sqlite-threads.ts';
 
 /** Removed messages of a thread that are stored, so that streams learn of them. */
@@ -92,29 +93,24 @@ export class ThreadWrites {
     return row === undefined ? null : STORED.toRecord(row);
   }
 
-  put(
-    project: ProjectKey,
-    id: string,
-    write: StoredThreadWrite,
-    context: ConditionalContext,
-  ): PutThreadOutcome {
+  readonly put: Write<ThreadStore['put']> = (project, id, write, context) => {
     const thread = this.find(project, id);
     if (isThreadAbsent(thread, write)) return { kind: 'absent' };
     return thread === null
       ? this.#create(project, id, write, context)
       : this.#change(project, thread, write, context);
-  }
+  };
 
-  delete(project: ProjectKey, id: string, context: ConditionalContext): DeleteOutcome {
+  readonly delete: Write<ThreadStore['delete']> = (project, id, context) => {
     const thread = this.find(project, id);
     if (thread === null) return { kind: 'absent' };
     if (preconditionFailure(context, thread.revision) !== null) return { kind: 'stale' };
     this.#lists.replace(project, thread, null);
     this.#statements.delete.run(thread.threadNo);
     return { kind: 'deleted', changes: [{ type: 'thread.removed', group: thread.groupId, thread: id }] };
-  }
+  };
 
-  markSeen(project: ProjectKey, id: string, mark: SeenMark, context: ConditionalContext): SeenOutcome {
+  readonly markSeen: Write<ThreadStore['markSeen']> = (project, id, mark, context) => {
     const { now, revision } = context;
     const thread = this.find(project, id);
     if (thread === null || isThreadAbsent(thread, mark)) return { kind: 'absent' };
@@ -126,7 +122,7 @@ export class ThreadWrites {
     if (!this.see(thread, userId, at)) return UNCHANGED;
     this.#statements.setRevision.run(revision, thread.threadNo);
     return { kind: 'updated', changes: [] };
-  }
+  };
 
   /** Sets up to when a user has seen the thread. False where that is not later than before. */
   see({ threadNo }: StoredThread, userId: string, at: number): boolean {

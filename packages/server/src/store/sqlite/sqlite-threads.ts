@@ -4,6 +4,7 @@ import { columnsOf, type SqlOf } from '../columns.ts';
 import { type ThreadRow, threadColumns } from '../conversation-columns.ts';
 import type { ThreadRecord } from '../ports/threads.ts';
 import type { Row } from './sqlite-connection.ts';
+import type { Reads } from './sqlite-methods.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 import { threadListReads } from './sqlite-threads-list.ts';
 
@@ -69,14 +70,14 @@ export function readThread(reader: Pick<SqliteReader, 'prepare'>) {
 }
 
 /** Reads of threads, on the main thread. */
-export function threadReads(reader: Pick<SqliteReader, 'prepare'>) {
+export function threadReads(reader: Pick<SqliteReader, 'prepare'>): Reads<'threads'> {
   const byNumber = reader.prepare(
     `SELECT ${THREAD_COLUMNS.sql} FROM threads t ${OF_GROUP} WHERE t.thread_no = ?`,
   );
   const read = threadReader(reader);
   const find = readThread(reader);
   return {
-    find: async (project: ProjectKey, id: string, viewer: string | null) => find(project, id, viewer),
+    find: async (project, id, viewer) => find(project, id, viewer),
     ...threadListReads(reader, (threadNo, viewer) => read(byNumber.get(threadNo), viewer)),
   };
 }

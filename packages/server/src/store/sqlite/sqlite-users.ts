@@ -9,6 +9,7 @@ import { preconditionFailure } from '../precondition.ts';
 import type { ConditionalContext } from '../write-context.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import type { MembershipWrites, UserCard } from './sqlite-members.ts';
+import type { Reads } from './sqlite-methods.ts';
 import { listedById, pagedList } from './sqlite-pages.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 
@@ -43,7 +44,7 @@ const LIST = {
 };
 
 /** Reads of users, on the main thread. */
-export function userReads({ prepare }: SqliteReader) {
+export function userReads({ prepare }: SqliteReader): Reads<'users'> {
   const find = prepare<UserRow>(FIND);
   const total = prepare<[number]>('SELECT user_count FROM projects WHERE project_no = ?');
   const page = pagedList(prepare, LIST);

@@ -1,7 +1,7 @@
-import type { ProjectKey } from '../../values/project-key.ts';
-import type { ClaimedWebhook, WebhookClaim, WebhookLease, WebhookWork } from '../ports/webhooks.ts';
+import type { WebhookLeaseStore } from '../ports/webhooks.ts';
 import { CLAIMED_COLUMNS, toClaimed, WEBHOOK_COLUMNS } from '../webhook-rows.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
+import type { Reads, Write } from './sqlite-methods.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 
 /** A webhook `w` that is not leased at the time ?1, or by the caller's leases ?2. */
@@ -10,7 +10,7 @@ const NEWEST = `coalesce((SELECT max(c.position) FROM changes c WHERE c.project_
 const HAS_WORK = `(w.delivery_id IS NOT NULL OR w.position < ${NEWEST})`;
 
 /** Reads of the work, on the main thread. */
-export function webhookLeaseReads({ prepare }: SqliteReader) {
+export function webhookLeaseReads({ prepare }: SqliteReader): Reads<'webhookLeases'> {
   const work = prepare<
     [project: number, active: number, isDue: number, behind: number, resting: number, furthest: number]
   >(`
@@ -19,7 +19,7 @@ export function webhookLeaseReads({ prepare }: SqliteReader) {
     FROM webhooks w CROSS JOIN projects p USING (project_no) WHERE w.status = 'active' GROUP BY w.project_no`);
   const failing = prepare<[number]>(`SELECT count(*) FROM webhooks WHERE status = 'failing'`);
   return {
-    work: async ({ now, own }: Pick<WebhookClaim, 'now' | 'own'>): Promise<WebhookWork[]> =>
+    work: async ({ now, own }) =>
       work.all(now, JSON.stringify(own)).map(([project, active, isDue, behind, resting, furthest]) => ({
         ...{ project, active, isDue: isDue === 1, behind, resting, furthest },
       })),
@@ -45,10 +45,8 @@ export class WebhookLeaseWrites {
     };
   }
 
-  claim(
-    projects: readonly ProjectKey[],
-    { now, until, lease, own, limit, hasRepeats }: WebhookClaim,
-  ): ClaimedWebhook[] {
+  readonly claim: Write<WebhookLeaseStore['claim']> = (projects, claim) => {
+    const { now, until, lease, own, limit, hasRepeats } = claim;
     const parameters = [JSON.stringify(own), JSON.stringify(projects), Number(hasRepeats), limit] as const;
     const rows = this.#statements.find.all(now, ...parameters);
     return rows.map((row) => {
@@ -56,9 +54,9 @@ export class WebhookLeaseWrites {
       this.#statements.lease.run(claimed.project, claimed.id, lease, until);
       return claimed;
     });
-  }
+  };
 
-  renew(leases: readonly WebhookLease[], until: number): void {
+  readonly renew: Write<WebhookLeaseStore['renew']> = (leases, until) => {
     for (const { project, id, lease } of leases) this.#statements.renew.run(project, id, lease, until);
-  }
+  };
 }

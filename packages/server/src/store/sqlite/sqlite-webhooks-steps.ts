@@ -1,9 +1,8 @@
 import { limits } from '@rollcall/protocol';
-import type { ProjectKey } from '../../values/project-key.ts';
-import type { WebhookAttempt, WebhookStep, WebhookStepOutcome } from '../ports/webhooks.ts';
+import type { WebhookStore } from '../ports/webhooks.ts';
 import { LEASE_LOST, planStep } from '../webhook-rows.ts';
-import type { WriteContext } from '../write-context.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
+import type { Write } from './sqlite-methods.ts';
 
 type LeasedRow = [status: string, version: number, pastTypes: string];
 
@@ -48,21 +47,15 @@ export class WebhookSteps {
     };
   }
 
-  log(project: ProjectKey, id: string, attempt: WebhookAttempt): void {
+  readonly log: Write<WebhookStore['log']> = (project, id, attempt) => {
     const number = this.#statements.takeNumber.get(project, id)?.[0];
     if (number === undefined) return;
     const { webhookId, at, status, error, milliseconds, answer } = attempt;
     this.#statements.log.run(...[project, id, number, webhookId, at, status, error, milliseconds, answer]);
     this.#statements.forget.run(project, id, number - limits.WEBHOOK_ATTEMPTS_MAX);
-  }
+  };
 
-  advance(
-    project: ProjectKey,
-    id: string,
-    lease: string,
-    step: WebhookStep,
-    _context: WriteContext,
-  ): WebhookStepOutcome {
+  readonly advance: Write<WebhookStore['advance']> = (project, id, lease, step) => {
     const row = this.#statements.find.get(project, id, lease);
     if (row === undefined) return LEASE_LOST;
     const [status, version, pastTypes] = row;
@@ -89,5 +82,5 @@ export class WebhookSteps {
     if (isFailing === true) this.#statements.rest.run(project, id);
     if (isReleased) this.#statements.release.run(project, id);
     return outcome;
-  }
+  };
 }

@@ -1,12 +1,11 @@
 import type { ProjectKey } from '../../values/project-key.ts';
-import { type Absent, type DeleteOutcome, UNCHANGED, type Updated } from '../outcomes.ts';
+import { UNCHANGED } from '../outcomes.ts';
 import {
   PAST_TYPES_MAX,
-  type StoredPosition,
   type StoredWebhookWrite,
   type WebhookAttempt,
   type WebhookPutOutcome,
-  type WebhookRecord,
+  type WebhookStore,
 } from '../ports/webhooks.ts';
 import {
   parsePastTypes,
@@ -19,7 +18,8 @@ import {
   webhookUpdated,
 } from '../webhook-rows.ts';
 import type { WriteContext } from '../write-context.ts';
-import type { SqliteConnection, Statement } from './sqlite-connection.ts';
+import type { SqliteConnection } from './sqlite-connection.ts';
+import type { Reads, Write } from './sqlite-methods.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 import { WebhookSteps } from './sqlite-webhooks-steps.ts';
 
@@ -34,19 +34,19 @@ type AttemptRow = [
 ];
 
 /** Reads of webhooks, on the main thread. */
-export function webhookReads({ prepare }: SqliteReader) {
+export function webhookReads({ prepare }: SqliteReader): Reads<'webhooks'> {
   const find = prepare<Row>(`SELECT ${WEBHOOK_COLUMNS} FROM webhooks w WHERE w.project_no = ? AND w.id = ?`);
   const list = prepare<Row>(`SELECT ${WEBHOOK_COLUMNS} FROM webhooks w WHERE w.project_no = ? ORDER BY w.id`);
   const attempts = prepare<AttemptRow>(`
     SELECT delivery_id, at, status, error, milliseconds, answer FROM webhook_attempts
     WHERE project_no = ? AND webhook_id = ? ORDER BY number DESC LIMIT ?`);
   return {
-    async find(project: ProjectKey, id: string): Promise<WebhookRecord | null> {
+    async find(project, id) {
       const row = find.get(project, id);
       return row === undefined ? null : toWebhook(row);
     },
-    list: async (project: ProjectKey): Promise<WebhookRecord[]> => list.all(project).map(toWebhook),
-    async attempts(project: ProjectKey, id: string, limit: number): Promise<WebhookAttempt[] | null> {
+    list: async (project) => list.all(project).map(toWebhook),
+    async attempts(project, id, limit) {
       if (find.get(project, id) === undefined) return null;
       return attempts.all(project, id, limit).map(toAttempt);
     },
@@ -101,13 +101,7 @@ export class WebhookWrites {
     };
   }
 
-  put(
-    project: ProjectKey,
-    id: string,
-    write: StoredWebhookWrite,
-    most: number,
-    context: WriteContext,
-  ): WebhookPutOutcome {
+  readonly put: Write<WebhookStore['put']> = (project, id, write, most, context) => {
     const row = this.#statements.find.get(project, id);
     if (row === undefined) return this.#create(project, id, write, most, context);
     const [url, types, status, pastTypes] = row;
@@ -120,7 +114,7 @@ export class WebhookWrites {
     const fields = [after.url, after.types, after.status, storedPast] as const;
     this.#statements.update.run(project, id, ...fields, Number(isDue), Number(isActivated));
     return { kind: 'updated', changes: [webhookUpdated(id, changed)] };
-  }
+  };
 
   #create(
     project: ProjectKey,
@@ -142,55 +136,27 @@ export class WebhookWrites {
     return this.#statements.nextRecord.get(project)?.[0] as number;
   }
 
-  rotateSecret(
-    project: ProjectKey,
-    id: string,
-    { secret, previousValidUntil }: { readonly secret: string; readonly previousValidUntil: number },
-    _context: WriteContext,
-  ): Updated | Absent {
-    return this.#update(
-      { type: 'webhook.secret_rotated', webhook: id },
-      this.#statements.rotate,
-      ...[project, id, previousValidUntil, secret],
-    );
-  }
+  readonly rotateSecret: Write<WebhookStore['rotateSecret']> = (project, id, next) => {
+    if (this.#statements.rotate.run(project, id, next.previousValidUntil, next.secret) === 0)
+      return { kind: 'absent' };
+    return { kind: 'updated', changes: [{ type: 'webhook.secret_rotated', webhook: id }] };
+  };
 
-  replay(
-    project: ProjectKey,
-    id: string,
-    start: StoredPosition | null,
-    _context: WriteContext,
-  ): Updated | Absent {
+  readonly replay: Write<WebhookStore['replay']> = (project, id, start) => {
     const { position, index } = start ?? { position: this.#nextRecord(project), index: 0 };
     this.#statements.deleteDelivery.run(project, id);
-    return this.#update(
-      { type: 'webhook.replayed', webhook: id },
-      this.#statements.replay,
-      ...[project, id, position, index],
-    );
-  }
+    if (this.#statements.replay.run(project, id, position, index) === 0) return { kind: 'absent' };
+    return { kind: 'updated', changes: [{ type: 'webhook.replayed', webhook: id }] };
+  };
 
-  #update(
-    change: { readonly type: 'webhook.secret_rotated' | 'webhook.replayed'; readonly webhook: string },
-    statement: Statement,
-    ...parameters: Parameters<Statement['run']>
-  ): Updated | Absent {
-    if (statement.run(...parameters) === 0) return { kind: 'absent' };
-    return { kind: 'updated', changes: [change] };
-  }
-
-  delete(project: ProjectKey, id: string, _context: WriteContext): DeleteOutcome {
+  readonly delete: Write<WebhookStore['delete']> = (project, id) => {
     if (this.#statements.delete.run(project, id) === 0) return { kind: 'absent' };
     this.#statements.deleteDelivery.run(project, id);
     this.#statements.deleteAttempts.run(project, id);
     return { kind: 'deleted', changes: [{ type: 'webhook.removed', webhook: id }] };
-  }
+  };
 
-  log(project: ProjectKey, id: string, attempt: WebhookAttempt): void {
-    this.#steps.log(project, id, attempt);
-  }
+  readonly log: Write<WebhookStore['log']> = (...parameters) => this.#steps.log(...parameters);
 
-  advance(...parameters: Parameters<WebhookSteps['advance']>): ReturnType<WebhookSteps['advance']> {
-    return this.#steps.advance(...parameters);
-  }
+  readonly advance: Write<WebhookStore['advance']> = (...parameters) => this.#steps.advance(...parameters);
 }
