@@ -1,12 +1,10 @@
 import { Readable } from 'node:stream';
 import type { Message, MessageList, Thread, ThreadList } from '@rollcall/protocol';
-import { type ApiConnection, errorOf, expectOk } from './api-connection.ts';
-import { pagePath, pathSegment } from './api-path.ts';
+import type { ApiConnection } from './api-connection.ts';
+import { pathSegment } from './api-path.ts';
 import type { MessageLine, ThreadLine } from './conversation-line.ts';
 import { lineText, metadataOf } from './line-text.ts';
-
-/** How many threads, or messages, a page has at most; it also ends at 4 MiB. */
-const PAGE = 1_000;
+import { listPages } from './list-pages.ts';
 
 export interface ConversationCounts {
   threads: number;
@@ -25,51 +23,38 @@ export async function* exportConversations(
   counts: ConversationCounts,
 ): AsyncGenerator<string> {
   const begun = Readable.from(threads(connection)).map(
-    async (thread) => ({ thread, first: await messagePage(connection, thread.id, null) }),
+    async (thread): Promise<Begun> => {
+      const path = `/v1/threads/${pathSegment(thread.id)}/messages`;
+      const pages = listPages(connection, path, 'thread_not_found');
+      return { thread, pages, first: await pages.next() };
+    },
     { concurrency },
   );
-  for await (const { thread, first } of begun as AsyncIterable<Begun>) {
+  for await (const { thread, pages, first } of begun as AsyncIterable<Begun>) {
     // The thread was deleted since it was listed.
-    if (first === null) continue;
+    if (first.done === true) continue;
     counts.threads += 1;
     yield lineText({ type: 'thread', ...threadLine(thread) });
-    for (let page: MessageList | null = first; page !== null; ) {
-      const shown = page.messages.filter(({ deletedTimestamp }) => deletedTimestamp === null);
+    for (let page: Begun['first'] = first; page.done !== true; page = await pages.next()) {
+      const { messages } = page.value as MessageList;
+      const shown = messages.filter(({ deletedTimestamp }) => deletedTimestamp === null);
       counts.messages += shown.length;
-      counts.deletedMessages += page.messages.length - shown.length;
+      counts.deletedMessages += messages.length - shown.length;
       if (shown.length > 0)
         yield shown.map((message) => lineText({ type: 'message', ...messageLine(message) })).join('');
-      const next: string | null = page.pagination.token;
-      page = next === null ? null : await messagePage(connection, thread.id, next);
     }
   }
 }
 
+/** A thread, and the pages of its messages, of which the first is read. */
 interface Begun {
   readonly thread: Thread;
-  readonly first: MessageList | null;
+  readonly pages: ReturnType<typeof listPages>;
+  readonly first: IteratorResult<unknown, void>;
 }
 
 async function* threads(connection: ApiConnection): AsyncGenerator<Thread> {
-  let token: string | null = null;
-  do {
-    const answer = expectOk(await connection.request('GET', pagePath('/v1/threads', PAGE, token)));
-    const page = answer.json as ThreadList;
-    yield* page.threads;
-    token = page.pagination.token;
-  } while (token !== null);
-}
-
-/** Null where the thread is not there any more. */
-async function messagePage(
-  connection: ApiConnection,
-  thread: string,
-  token: string | null,
-): Promise<MessageList | null> {
-  const path = pagePath(`/v1/threads/${pathSegment(thread)}/messages`, PAGE, token);
-  const answer = await connection.request('GET', path);
-  if (errorOf(answer.json).error === 'thread_not_found') return null;
-  return expectOk(answer).json as MessageList;
+  for await (const page of listPages(connection, '/v1/threads')) yield* (page as ThreadList).threads;
 }
 
 function threadLine(thread: Thread): ThreadLine {

@@ -1,12 +1,10 @@
 import { Readable } from 'node:stream';
 import type { Group, GroupEntry, Static, User } from '@rollcall/protocol';
-import { type ApiAnswer, type ApiConnection, errorOf, expectOk } from './api-connection.ts';
-import { pagePath, pathSegment } from './api-path.ts';
+import { type ApiConnection, errorOf, expectOk } from './api-connection.ts';
+import { pathSegment } from './api-path.ts';
 import { type ConversationCounts, exportConversations } from './conversation-export.ts';
 import { lineText, metadataOf } from './line-text.ts';
-
-/** How many entries a page has. */
-const PAGE = 1_000;
+import { listPages } from './list-pages.ts';
 
 /** The counts of written lines so far. */
 export interface ExportCounts extends ConversationCounts {
@@ -24,7 +22,8 @@ export async function* exportRoster(
   concurrency: number,
   counts: ExportCounts,
 ): AsyncGenerator<string> {
-  for await (const users of userPages(connection)) {
+  for await (const page of listPages(connection, '/v1/users')) {
+    const { users } = page as { users: User[] };
     counts.users += users.length;
     yield users.map(userLine).join('');
   }
@@ -37,29 +36,9 @@ export async function* exportRoster(
   yield* exportConversations(connection, concurrency, counts);
 }
 
-async function* userPages(connection: ApiConnection): AsyncGenerator<User[]> {
-  let token: string | null = null;
-  do {
-    const answer = expectOk(await connection.request('GET', pagePath('/v1/users', PAGE, token)));
-    const page = answer.json as { users: User[]; pagination: { token: string | null } };
-    yield page.users;
-    token = page.pagination.token;
-  } while (token !== null);
-}
-
 async function* groupIds(connection: ApiConnection): AsyncGenerator<string> {
-  let token: string | null = null;
-  do {
-    const answer = expectOk(await connection.request('GET', pagePath('/v1/groups', PAGE, token)));
-    for (const { id } of answer.json as Static<typeof GroupEntry>[]) yield id;
-    token = nextToken(answer);
-  } while (token !== null);
-}
-
-/** The token of the page that a `Link` header (RFC 8288) names as the next one. */
-function nextToken({ headers }: ApiAnswer): string | null {
-  const [, target] = /<([^>]*)>\s*;\s*rel="?next"?/.exec(String(headers.link ?? '')) ?? [];
-  return target === undefined ? null : new URL(target, 'http://server').searchParams.get('token');
+  for await (const page of listPages(connection, '/v1/groups'))
+    for (const { id } of page as Static<typeof GroupEntry>[]) yield id;
 }
 
 /** Empty where the group was deleted since it was listed. */
