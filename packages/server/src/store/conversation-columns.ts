@@ -23,12 +23,14 @@ export const threadColumns = (groupId: string): SqlOf<ThreadRow> => ({
   revision: 't.revision',
 });
 
+/** A message without its content. */
+export type MessageRow = Omit<MessageRecord, 'content'>;
+
 /** Of the message `m`. */
-export const messageColumns = (type: string, content: string): SqlOf<MessageRecord> => ({
+export const messageColumns = (type: string): SqlOf<MessageRow> => ({
   id: 'm.id',
   authorId: 'm.author_id',
   type,
-  content,
   url: 'm.url',
   metadata: 'm.metadata',
   createdAt: 'm.created_at',

@@ -1,10 +1,12 @@
 /** What the drivers of webhooks share: columns, and what a write changes. */
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Change } from './changes.ts';
+import { columnsOf } from './columns.ts';
 import type {
   ClaimedWebhook,
   PastTypes,
   StoredWebhookWrite,
+  WebhookAttempt,
   WebhookRecord,
   WebhookStart,
   WebhookStatus,
@@ -71,6 +73,16 @@ export function toClaimed(row: readonly unknown[], lease: string): ClaimedWebhoo
     delivery: deliveryId === null ? null : { id: deliveryId, end: { position, index }, body },
   };
 }
+
+/** Of the attempt `a`. */
+export const ATTEMPT = columnsOf<WebhookAttempt>({
+  webhookId: 'a.delivery_id',
+  at: 'a.at',
+  status: 'a.status',
+  error: 'a.error',
+  milliseconds: 'a.milliseconds',
+  answer: 'a.answer',
+});
 
 /** The fields of a webhook that a write can change. */
 interface WebhookFields {

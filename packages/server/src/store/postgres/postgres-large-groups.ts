@@ -3,21 +3,13 @@ import type { Json } from '../../values/json.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { columnsOf } from '../columns.ts';
 import type { GroupRecord } from '../ports/groups.ts';
+import { GROUP_COLUMNS, type GroupFields } from '../roster-columns.ts';
 import type { LongReads, Snapshot } from './connections/postgres-snapshots.ts';
 
 /** Members read at a time. */
 const PIECE_MEMBERS = 5_000;
 
-type GroupFields = Omit<GroupRecord, 'members'>;
-
-export const GROUP = columnsOf<GroupFields>({
-  id: 'id',
-  name: 'name',
-  status: 'status',
-  metadata: 'metadata',
-  connectedToMessenger: 'workspace IS NOT NULL',
-  revision: 'revision',
-});
+export const GROUP = columnsOf(GROUP_COLUMNS);
 
 const FIND = `SELECT ${GROUP.sql} FROM groups WHERE project_id = $1 AND id = $2`;
 const MEMBERS = `

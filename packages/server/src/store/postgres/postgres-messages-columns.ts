@@ -1,7 +1,7 @@
 /** The columns of a message. $1 is the project. */
 import { columnsOf } from '../columns.ts';
 import { messageColumns } from '../conversation-columns.ts';
-import { MARKDOWN_END } from '../ports/messages.ts';
+import { MARKDOWN_END, type MessageRecord } from '../ports/messages.ts';
 
 /** The whole content of the message `m` of a project. */
 export const contentOf = (project: string) => `
@@ -11,4 +11,4 @@ export const contentOf = (project: string) => `
 
 export const CONTENT = contentOf('$1');
 
-export const MESSAGE_COLUMNS = columnsOf(messageColumns('m.type', CONTENT));
+export const MESSAGE_COLUMNS = columnsOf<MessageRecord>({ ...messageColumns('m.type'), content: CONTENT });

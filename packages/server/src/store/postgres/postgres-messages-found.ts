@@ -1,36 +1,23 @@
 /** The rows that a write of a message depends on, read when the thread is locked. */
 import { limits, type Status } from '@rollcall/protocol';
 import { columnsOf } from '../columns.ts';
-import type { MessageFields } from '../conversation-writes.ts';
+import { type MessageRow, messageColumns } from '../conversation-columns.ts';
 import type { IdSample } from '../outcomes.ts';
 import type { Row } from './connections/postgres-connection.ts';
 import { FOUND_THREAD, foundMessage } from './postgres-conversation-rows.ts';
 import { CONTENT } from './postgres-messages-columns.ts';
 import { ALIVE, assertAlive } from './postgres-row-writes.ts';
 
-export interface StoredMessage extends Omit<MessageFields, 'content'> {
+export interface StoredMessage extends MessageRow {
   readonly seq: number;
-  readonly authorId: string;
   /** Whether it has the content of the write. */
   readonly hasContent: boolean;
-  readonly createdAt: number;
-  readonly updatedAt: number | null;
-  readonly revision: string;
-  readonly position: number;
 }
 
 const STORED = columnsOf<StoredMessage>({
+  ...messageColumns('m.type'),
   seq: 'm.seq',
-  authorId: 'm.author_id',
-  type: 'm.type',
   hasContent: 'm.is_same IS TRUE',
-  url: 'm.url',
-  metadata: 'm.metadata',
-  createdAt: 'm.created_at',
-  updatedAt: 'm.updated_at',
-  deletedAt: 'm.deleted_at',
-  revision: 'm.revision',
-  position: 'm.position',
 });
 
 /**

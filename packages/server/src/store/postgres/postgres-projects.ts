@@ -22,8 +22,7 @@ const LIST_PROJECTS_OF_CUSTOMER = `SELECT ${PROJECT.sql} FROM projects p WHERE p
 /** Customers (see the port). */
 export function customerStore({ database }: PostgresEngine): CustomerStore {
   return {
-    create: ({ id, secret, name, createdAt }) =>
-      database.changesRows(INSERT_CUSTOMER, id, secret, name, createdAt),
+    create: (customer) => database.changesRows(INSERT_CUSTOMER, ...CUSTOMER.toRow(customer)),
     find: (id) => database.readOne(CUSTOMER.toRecord, FIND_CUSTOMER, id),
     list: async () => (await database.read(LIST_CUSTOMERS)).map(CUSTOMER.toRecord),
   };

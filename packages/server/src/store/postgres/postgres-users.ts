@@ -2,6 +2,7 @@ import type { TotalPage } from '../../values/page.ts';
 import { resourceChanges } from '../changes.ts';
 import { columnsOf } from '../columns.ts';
 import type { UserRecord, UserStore } from '../ports/users.ts';
+import { USER_COLUMNS, WRITTEN_FIELDS } from '../roster-columns.ts';
 import type { Call, Row } from './connections/postgres-connection.ts';
 import { originOf, recorded, textOfChanges, updateChanges } from './postgres-changes.ts';
 import { deleteUser } from './postgres-deletions.ts';
@@ -19,18 +20,7 @@ import {
 import { jsonText, jsonTime, textArray } from './postgres-text.ts';
 import { anyCountSlot, countUsers } from './postgres-user-counts.ts';
 
-const USER = columnsOf<UserRecord>({
-  id: 'id',
-  name: 'name',
-  shortName: 'short_name',
-  email: 'email',
-  profilePictureUrl: 'profile_picture_url',
-  status: 'status',
-  metadata: 'metadata',
-  createdAt: 'created_at',
-  updatedAt: 'updated_at',
-  revision: 'revision',
-});
+const USER = columnsOf<UserRecord>(USER_COLUMNS);
 
 const FIND = `SELECT ${USER.sql} FROM users WHERE project_id = $1 AND id = $2`;
 
@@ -50,14 +40,7 @@ const LIST = pageSql({
 const LIST_BY_IDS = byIdsSql('users', ENTRY);
 
 /** The fields in the order of the parameters of every write. */
-export const USER_FIELDS = [
-  'name',
-  'short_name',
-  'email',
-  'profile_picture_url',
-  'status',
-  'metadata',
-] as const;
+export const USER_FIELDS = WRITTEN_FIELDS.map((field) => USER_COLUMNS[field]);
 
 /** The fields that `fields` of a change may name: of the status there are changes of its own. */
 const NAMED_FIELDS = USER_FIELDS.filter((field) => field !== 'status');

@@ -1,6 +1,6 @@
 import { limits } from '@rollcall/protocol';
-import type { WebhookAttempt, WebhookStep, WebhookStore } from '../ports/webhooks.ts';
-import { LEASE_LOST, planStep, type StepPlan } from '../webhook-rows.ts';
+import type { WebhookStep, WebhookStore } from '../ports/webhooks.ts';
+import { ATTEMPT, LEASE_LOST, planStep, type StepPlan } from '../webhook-rows.ts';
 import type { Call, Row } from './connections/postgres-connection.ts';
 import { recordCalls } from './postgres-changes.ts';
 import type { OnDatabase } from './postgres-engine.ts';
@@ -34,15 +34,6 @@ const INSERT_DELIVERY = `
 const SET_DELIVERY = `UPDATE webhooks SET delivery_id = $3 WHERE ${LEASED}`;
 const RELEASE = `UPDATE webhooks SET lease = NULL WHERE ${LEASED}`;
 
-export const logParameters = ({ webhookId, at, status, error, milliseconds, answer }: WebhookAttempt) => [
-  webhookId,
-  at,
-  status,
-  error,
-  milliseconds,
-  answer,
-];
-
 /** What the holder of a lease reports: two round trips. */
 export const advanceWebhook: OnDatabase<WebhookStore['advance']> = (
   database,
@@ -71,7 +62,7 @@ function* callsOf(
   { moved, next, pastTypes, isReleased }: StepPlan,
   before: string,
 ): Generator<Call> {
-  if (attempt !== undefined) yield [LOG_ATTEMPT, ...logParameters(attempt)];
+  if (attempt !== undefined) yield [LOG_ATTEMPT, ...ATTEMPT.toRow(attempt)];
   if (acknowledged === true) yield [ACKNOWLEDGE];
   if (moved !== undefined) yield [MOVE, moved.position, moved.index, pastTypes];
   else if (pastTypes !== before) yield [SET_PAST_TYPES, pastTypes];

@@ -1,15 +1,14 @@
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { Change } from '../changes.ts';
-import { columnsOf } from '../columns.ts';
 import { UNCHANGED } from '../outcomes.ts';
 import {
   PAST_TYPES_MAX,
   type StoredWebhookWrite,
-  type WebhookAttempt,
   type WebhookPutOutcome,
   type WebhookStore,
 } from '../ports/webhooks.ts';
 import {
+  ATTEMPT,
   parsePastTypes,
   parseTypes,
   toWebhook,
@@ -26,19 +25,11 @@ import { LostRaceError } from './connections/postgres-errors.ts';
 import { orderedAround, originOf, recordCalls, recorded, textOfChanges } from './postgres-changes.ts';
 import type { OnDatabase, PostgresEngine } from './postgres-engine.ts';
 import { ALIVE, assertAlive } from './postgres-row-writes.ts';
-import { advanceWebhook, LOG_ATTEMPT, logParameters } from './postgres-webhooks-steps.ts';
+import { advanceWebhook, LOG_ATTEMPT } from './postgres-webhooks-steps.ts';
 
 const FIND = `SELECT ${WEBHOOK_COLUMNS} FROM webhooks w WHERE w.project_id = $1 AND w.id = $2`;
 const LIST = `SELECT ${WEBHOOK_COLUMNS} FROM webhooks w WHERE w.project_id = $1 ORDER BY w.id`;
 
-const ATTEMPT = columnsOf<WebhookAttempt>({
-  webhookId: 'a.delivery_id',
-  at: 'a.at',
-  status: 'a.status',
-  error: 'a.error',
-  milliseconds: 'a.milliseconds',
-  answer: 'a.answer',
-});
 /** One row without an attempt where there is none; no row where there is no such webhook. */
 const LIST_ATTEMPTS = `
   SELECT ${ATTEMPT.sql} FROM webhooks w
@@ -125,7 +116,7 @@ export function webhookStore({ database }: PostgresEngine): WebhookStore {
     replay: (...parameters) => replayWebhook(database, ...parameters),
     delete: (...parameters) => deleteWebhook(database, ...parameters),
     async log(project, id, attempt) {
-      await database.write(LOG_ATTEMPT, project, id, ...logParameters(attempt));
+      await database.write(LOG_ATTEMPT, project, id, ...ATTEMPT.toRow(attempt));
     },
     advance: (...parameters) => advanceWebhook(database, ...parameters),
   };

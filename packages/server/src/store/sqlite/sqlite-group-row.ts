@@ -1,20 +1,12 @@
-import type { Status } from '@rollcall/protocol';
+import { columnsOf } from '../columns.ts';
 import type { GroupRecord } from '../ports/groups.ts';
+import { GROUP_COLUMNS } from '../roster-columns.ts';
+import type { Row } from './sqlite-connection.ts';
 
-/** The columns of a {@link GroupRow}. */
-export const GROUP_COLUMNS = 'name, status, metadata, workspace IS NOT NULL, revision';
-export type GroupRow = [
-  name: string,
-  status: Status,
-  metadata: string,
-  isConnected: number,
-  revision: string,
-];
+export const GROUP = columnsOf(GROUP_COLUMNS);
 
-export function toGroup(
-  id: string,
-  [name, status, metadata, isConnected, revision]: readonly [...GroupRow, ...unknown[]],
-  members: GroupRecord['members'],
-): GroupRecord {
-  return { id, name, status, metadata, connectedToMessenger: isConnected === 1, revision, members };
+/** The group of a row that begins with its columns. SQLite has a number for a comparison. */
+export function toGroup(row: Row, members: GroupRecord['members']): GroupRecord {
+  const group = GROUP.toRecord(row);
+  return { ...group, connectedToMessenger: Boolean(group.connectedToMessenger), members };
 }

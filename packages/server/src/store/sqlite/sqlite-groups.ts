@@ -1,13 +1,14 @@
-import type { Status } from '@rollcall/protocol';
 import type { Page, PageRequest } from '../../values/page.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { groupRemovalChanges, membershipChanges, resourceChanges } from '../changes.ts';
+import { columnsOf } from '../columns.ts';
 import { idSample, UNCHANGED } from '../outcomes.ts';
 import type { GroupStore, PutGroupOutcome, StoredGroupWrite } from '../ports/groups.ts';
 import { preconditionFailure } from '../precondition.ts';
+import { GROUP_COLUMNS, type GroupFields } from '../roster-columns.ts';
 import type { ConditionalContext } from '../write-context.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
-import { GROUP_COLUMNS, type GroupRow, toGroup } from './sqlite-group-row.ts';
+import { GROUP, toGroup } from './sqlite-group-row.ts';
 import { readMembersInPieces } from './sqlite-member-pieces.ts';
 import type { MembershipWrites, UserCards } from './sqlite-members.ts';
 import type { Reads, Write } from './sqlite-methods.ts';
@@ -29,8 +30,8 @@ const LIST = {
 
 /** Reads of groups, on the main thread. */
 export function groupReads({ prepare }: SqliteReader, snapshots: SnapshotPool): Reads<'groups'> {
-  const find = prepare<[...GroupRow, members: string | null]>(`
-    SELECT ${GROUP_COLUMNS}, CASE WHEN member_count <= ${MEMBERS_AT_ONCE}
+  const find = prepare(`
+    SELECT ${GROUP.sql}, CASE WHEN member_count <= ${MEMBERS_AT_ONCE}
       THEN (SELECT json_group_array(user_id) FROM memberships m WHERE m.group_no = g.group_no) END
     FROM groups g WHERE project_no = ? AND id = ?`);
   const exists = prepare('SELECT 1 FROM groups WHERE project_no = ? AND id = ?');
@@ -41,7 +42,8 @@ export function groupReads({ prepare }: SqliteReader, snapshots: SnapshotPool): 
     async find(project, id) {
       const row = find.get(project, id);
       if (row === undefined) return null;
-      return row[5] === null ? readMembersInPieces(snapshots, project, id) : toGroup(id, row, row[5]);
+      const members = row.at(-1) as string | null;
+      return members === null ? readMembersInPieces(snapshots, project, id) : toGroup(row, members);
     },
     exists: async (project, id) => exists.get(project, id) !== undefined,
     list: async (project, request) => readPage(project, request),
@@ -74,14 +76,16 @@ async function* listFromSnapshot(
   }
 }
 
-type StoredGroupRow = [
-  groupNo: number,
-  name: string,
-  status: Status,
-  metadata: string,
-  memberCount: number,
-  revision: string,
-];
+interface StoredGroup extends GroupFields {
+  readonly groupNo: number;
+  readonly memberCount: number;
+}
+
+const STORED = columnsOf<StoredGroup>({
+  ...GROUP_COLUMNS,
+  groupNo: 'group_no',
+  memberCount: 'member_count',
+});
 
 /** Writes of groups, on the writer's thread. */
 export class GroupWrites {
@@ -93,8 +97,7 @@ export class GroupWrites {
     this.#memberships = memberships;
     this.#removals = TABLES_OF_GROUP.map(([table]) => prepare(`DELETE FROM ${table} WHERE group_no = ?`));
     this.#statements = {
-      find: prepare<StoredGroupRow>(`
-        SELECT group_no, name, status, metadata, member_count, revision FROM groups WHERE project_no = ? AND id = ?`),
+      find: prepare(`SELECT ${STORED.sql} FROM groups WHERE project_no = ? AND id = ?`),
       insert: prepare(`
         INSERT INTO groups (name, status, metadata, member_count, revision, project_no, id)
         VALUES (?, ?, ?, ?, ?, ?, ?)`),
@@ -102,9 +105,6 @@ export class GroupWrites {
         UPDATE groups SET name = ?, status = ?, metadata = ?, member_count = ?, revision = ? WHERE group_no = ?`),
       delete: prepare('DELETE FROM groups WHERE group_no = ?'),
       leaveConversation: prepare('UPDATE conversations SET group_no = NULL WHERE group_no = ?'),
-      findWorkspace: prepare<[groupNo: number, workspace: string | null, revision: string]>(
-        'SELECT group_no, workspace, revision FROM groups WHERE project_no = ? AND id = ?',
-      ),
       connect: prepare('UPDATE groups SET workspace = ?, revision = ? WHERE group_no = ?'),
     };
   }
@@ -159,20 +159,17 @@ export class GroupWrites {
   };
 
   readonly connect: Write<GroupStore['connect']> = (project, id, workspace, { revision }) => {
-    const row = this.#statements.findWorkspace.get(project, id);
-    if (row === undefined) return { kind: 'absent' };
-    const [groupNo, current, before] = row;
-    const isChange = (workspace === null) !== (current === null);
-    this.#statements.connect.run(workspace, isChange ? revision : before, groupNo);
+    const group = this.#find(project, id);
+    if (group === null) return { kind: 'absent' };
+    const isChange = (workspace !== null) !== Boolean(group.connectedToMessenger);
+    this.#statements.connect.run(workspace, isChange ? revision : group.revision, group.groupNo);
     if (!isChange) return UNCHANGED;
     const change = { type: 'group.updated', group: id, fields: ['connectedToMessenger'] } as const;
     return { kind: 'updated', changes: [change] };
   };
 
-  #find(project: ProjectKey, id: string) {
+  #find(project: ProjectKey, id: string): StoredGroup | null {
     const row = this.#statements.find.get(project, id);
-    if (row === undefined) return null;
-    const [groupNo, name, status, metadata, memberCount, revision] = row;
-    return { groupNo, id, name, status, metadata, memberCount, revision };
+    return row === undefined ? null : STORED.toRecord(row);
   }
 }

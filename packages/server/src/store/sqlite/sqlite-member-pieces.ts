@@ -1,13 +1,13 @@
 import type { Json } from '../../values/json.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { GroupRecord } from '../ports/groups.ts';
-import { GROUP_COLUMNS, type GroupRow, toGroup } from './sqlite-group-row.ts';
+import { GROUP, toGroup } from './sqlite-group-row.ts';
 import { LongRead, type SnapshotPool } from './sqlite-snapshots.ts';
 
 /** Members read in one event-loop tick: under a millisecond. */
 const PIECE_MEMBERS = 5_000;
 
-const GROUP = `SELECT ${GROUP_COLUMNS}, group_no FROM groups WHERE project_no = ? AND id = ?`;
+const FIND = `SELECT ${GROUP.sql}, group_no FROM groups WHERE project_no = ? AND id = ?`;
 const MEMBERS = `
   SELECT group_concat(json_quote(user_id), ','), count(*), max(user_id) FROM (
     SELECT user_id FROM memberships WHERE group_no = ? AND user_id > ? ORDER BY user_id LIMIT ${PIECE_MEMBERS})`;
@@ -20,10 +20,10 @@ export async function readMembersInPieces(
 ): Promise<GroupRecord | null> {
   using unfinished = new DisposableStack();
   const longRead = unfinished.adopt(await LongRead.begin(pool), (read) => read.release());
-  const row = longRead.prepare<[...GroupRow, groupNo: number]>(GROUP).get(project, id);
+  const row = longRead.prepare(FIND).get(project, id);
   if (row === undefined) return null;
   unfinished.move();
-  return toGroup(id, row, memberPieces(longRead, row[5]));
+  return toGroup(row, memberPieces(longRead, row.at(-1) as number));
 }
 
 /** The members of a group as pieces of one JSON array. The snapshot ends with the iteration, or when that is idle. */

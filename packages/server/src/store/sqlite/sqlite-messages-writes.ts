@@ -1,6 +1,7 @@
 import { limits } from '@rollcall/protocol';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { columnsOf } from '../columns.ts';
+import { type MessageRow, messageColumns } from '../conversation-columns.ts';
 import {
   absentForMessage,
   authorError,
@@ -34,29 +35,14 @@ import type { Write } from './sqlite-methods.ts';
 import { RollBack } from './sqlite-roll-back.ts';
 import type { StoredThread, ThreadWrites } from './sqlite-threads-writes.ts';
 
-/** A message without its content. */
-interface StoredMessage extends Omit<MessageFields, 'content'> {
+interface StoredMessage extends MessageRow {
   readonly seq: number;
-  readonly authorId: string;
-  readonly createdAt: number;
-  readonly updatedAt: number | null;
-  readonly revision: string;
-  /** Null where the content is not one markdown node. */
-  readonly markdownLength: number | null;
   readonly contentBytes: number;
 }
 
 const STORED = columnsOf<StoredMessage>({
+  ...messageColumns(MESSAGE_TYPE),
   seq: 'm.seq',
-  authorId: 'm.author_id',
-  type: MESSAGE_TYPE,
-  url: 'm.url',
-  metadata: 'm.metadata',
-  createdAt: 'm.created_at',
-  updatedAt: 'm.updated_at',
-  deletedAt: 'm.deleted_at',
-  revision: 'm.revision',
-  markdownLength: 'm.markdown_length',
   contentBytes: 'm.content_bytes',
 });
 

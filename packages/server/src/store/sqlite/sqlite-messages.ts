@@ -14,7 +14,10 @@ export const CONTENT = `CASE WHEN m.markdown_length IS NULL THEN m.content
 /** The type of a message `m`. */
 export const MESSAGE_TYPE = `CASE m.is_action WHEN 1 THEN 'action_message' ELSE 'user_message' END`;
 
-export const MESSAGE_COLUMNS = columnsOf(messageColumns(MESSAGE_TYPE, CONTENT));
+export const MESSAGE_COLUMNS = columnsOf<MessageRecord>({
+  ...messageColumns(MESSAGE_TYPE),
+  content: CONTENT,
+});
 
 /** Reads of messages, on the main thread. */
 export function messageReads(reader: Pick<SqliteReader, 'prepare'>): Reads<'messages'> {

@@ -46,8 +46,8 @@ export class CustomerWrites {
     );
   }
 
-  readonly create: Write<CustomerStore['create']> = ({ id, secret, name, createdAt }) =>
-    this.#insert.run(id, secret, name, createdAt) > 0;
+  readonly create: Write<CustomerStore['create']> = (customer) =>
+    this.#insert.run(...CUSTOMER.toRow(customer)) > 0;
 }
 
 /** Writes of projects, on the writer's thread. */

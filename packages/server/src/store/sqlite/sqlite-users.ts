@@ -1,33 +1,23 @@
-import type { Status } from '@rollcall/protocol';
-import type { PageRequest, TotalPage } from '../../values/page.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { resourceChanges, userRemovalChanges } from '../changes.ts';
-import type { AlreadyExists, DeleteOutcome, Stale, Written } from '../outcomes.ts';
-import { UNCHANGED } from '../outcomes.ts';
-import type { PutUserOutcome, StoredUserWrite, UserRecord } from '../ports/users.ts';
+import { columnsOf } from '../columns.ts';
+import { type AlreadyExists, type Stale, UNCHANGED, type Written } from '../outcomes.ts';
+import type { StoredUserWrite, UserRecord, UserStore } from '../ports/users.ts';
 import { preconditionFailure } from '../precondition.ts';
+import { USER_COLUMNS, WRITTEN_FIELDS, type WrittenField } from '../roster-columns.ts';
 import type { ConditionalContext } from '../write-context.ts';
-import type { SqliteConnection } from './sqlite-connection.ts';
+import type { Row, SqliteConnection } from './sqlite-connection.ts';
 import type { MembershipWrites, UserCard } from './sqlite-members.ts';
-import type { Reads } from './sqlite-methods.ts';
+import type { Reads, Write } from './sqlite-methods.ts';
 import { listedById, pagedList } from './sqlite-pages.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 
-const FIND = `
-  SELECT user_no, name, short_name, email, profile_picture_url, status, metadata, created_at, updated_at, revision
-  FROM users WHERE project_no = ? AND id = ?`;
-type UserRow = [
-  userNo: number,
-  name: string | null,
-  shortName: string | null,
-  email: string | null,
-  profilePictureUrl: string | null,
-  status: Status,
-  metadata: string,
-  createdAt: number,
-  updatedAt: number,
-  revision: string,
-];
+interface StoredUser extends UserRecord {
+  readonly userNo: number;
+}
+
+const USER = columnsOf<StoredUser>({ ...USER_COLUMNS, userNo: 'user_no' });
+const FIND = `SELECT ${USER.sql} FROM users WHERE project_no = ? AND id = ?`;
 
 /** An SQL expression: milliseconds in `column` as the ISO 8601 text that answers have. */
 const timestamp = (column: string) => `strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch')`;
@@ -45,68 +35,25 @@ const LIST = {
 
 /** Reads of users, on the main thread. */
 export function userReads({ prepare }: SqliteReader): Reads<'users'> {
-  const find = prepare<UserRow>(FIND);
+  const find = prepare(FIND);
   const total = prepare<[number]>('SELECT user_count FROM projects WHERE project_no = ?');
   const page = pagedList(prepare, LIST);
   const byIds = listedById(prepare, LIST);
   return {
-    async find(project: ProjectKey, id: string): Promise<UserRecord | null> {
-      return toUser(id, find.get(project, id));
-    },
-    async list(project: ProjectKey, request: PageRequest): Promise<TotalPage> {
+    find: async (project, id) => toUser(find.get(project, id)),
+    async list(project, request) {
       return { ...page(project, request), total: total.get(project)?.[0] ?? 0 };
     },
-    listByIds: async (project: ProjectKey, ids: readonly string[]) => byIds(project, ids),
+    listByIds: async (project, ids) => byIds(project, ids),
   };
 }
 
-interface StoredUser extends UserRecord {
-  readonly userNo: number;
+function toUser(row: Row | undefined): StoredUser | null {
+  return row === undefined ? null : USER.toRecord(row);
 }
-
-function toUser(id: string, row: UserRow | undefined): StoredUser | null {
-  if (row === undefined) return null;
-  const [
-    userNo,
-    name,
-    shortName,
-    email,
-    profilePictureUrl,
-    status,
-    metadata,
-    createdAt,
-    updatedAt,
-    revision,
-  ] = row;
-  return {
-    userNo,
-    id,
-    name,
-    shortName,
-    email,
-    profilePictureUrl,
-    status,
-    metadata,
-    createdAt,
-    updatedAt,
-    revision,
-  };
-}
-
-/** The fields that a write can change, by their names in the API. */
-const FIELDS = {
-  name: 'name',
-  shortName: 'short_name',
-  email: 'email',
-  profilePictureUrl: 'profile_picture_url',
-  status: 'status',
-  metadata: 'metadata',
-} as const;
-type MutableField = keyof typeof FIELDS;
-const MUTABLE = Object.keys(FIELDS) as MutableField[];
 
 /** The fields after a write: supplied ones replaced, the others as they were. */
-function merge(before: UserRecord | null, write: StoredUserWrite): Pick<UserRecord, MutableField> {
+function merge(before: UserRecord | null, write: StoredUserWrite): Pick<UserRecord, WrittenField> {
   const text = (supplied: string | null | undefined, current: string | null | undefined) =>
     supplied === undefined ? (current ?? null) : supplied === '' ? null : supplied;
   return {
@@ -127,7 +74,7 @@ export class UserWrites {
   constructor({ prepare }: SqliteConnection, memberships: MembershipWrites) {
     this.#memberships = memberships;
     this.#statements = {
-      find: prepare<UserRow>(FIND),
+      find: prepare(FIND),
       insert: prepare(`
         INSERT INTO users (project_no, id, name, short_name, email, profile_picture_url, status, metadata,
           created_at, updated_at, revision) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
@@ -139,13 +86,13 @@ export class UserWrites {
     };
   }
 
-  put(project: ProjectKey, id: string, write: StoredUserWrite, context: ConditionalContext): PutUserOutcome {
+  readonly put: Write<UserStore['put']> = (project, id, write, context) => {
     const applied = this.apply(project, id, write, context);
     if (!('card' in applied)) return applied;
     const { kind, changes } = applied;
     if (kind === 'created') this.countUsers(project, 1);
     return { kind, changes };
-  }
+  };
 
   /** {@link put} without counting the user in the project's total: a batch counts its users at once. */
   apply(project: ProjectKey, id: string, write: StoredUserWrite, context: ConditionalContext): AppliedUser {
@@ -154,18 +101,18 @@ export class UserWrites {
     if (failure !== null) return failure;
     const after = merge(before, write);
     const { now, revision } = context;
-    const values = MUTABLE.map((field) => after[field]);
+    const values = WRITTEN_FIELDS.map((field) => after[field]);
     if (before === null) {
       const userNo = this.#statements.insert.insert(project, id, ...values, now, now, revision);
       const changes = resourceChanges('user', id, null, after.status, []);
       return { kind: 'created', card: { ...after, userNo }, changes };
     }
     const card = { ...after, userNo: before.userNo };
-    const changed = MUTABLE.filter((field) => before[field] !== after[field]);
+    const changed = WRITTEN_FIELDS.filter((field) => before[field] !== after[field]);
     if (changed.length === 0) return { ...UNCHANGED, card };
     this.#statements.update.run(...values, now, revision, before.userNo);
     if (before.name !== after.name || before.email !== after.email) this.#memberships.rename(id, card);
-    const fields = changed.filter((field) => field !== 'status').map((field) => FIELDS[field]);
+    const fields = changed.filter((field) => field !== 'status').map((field) => USER_COLUMNS[field]);
     const changes = resourceChanges('user', id, before.status, after.status, fields);
     return { kind: 'updated', card, changes };
   }
@@ -174,7 +121,7 @@ export class UserWrites {
     if (difference !== 0) this.#statements.count.run(difference, project);
   }
 
-  delete(project: ProjectKey, id: string, context: ConditionalContext): DeleteOutcome {
+  readonly delete: Write<UserStore['delete']> = (project, id, context) => {
     const user = this.#find(project, id);
     if (preconditionFailure(context, user?.revision ?? null) !== null) return { kind: 'stale' };
     if (user === null) return { kind: 'absent' };
@@ -182,10 +129,10 @@ export class UserWrites {
     this.#statements.delete.run(user.userNo);
     this.countUsers(project, -1);
     return { kind: 'deleted', changes: userRemovalChanges(id, groupIds) };
-  }
+  };
 
   #find(project: ProjectKey, id: string): StoredUser | null {
-    return toUser(id, this.#statements.find.get(project, id));
+    return toUser(this.#statements.find.get(project, id));
   }
 }
 

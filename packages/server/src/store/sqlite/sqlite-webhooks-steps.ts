@@ -1,6 +1,6 @@
 import { limits } from '@rollcall/protocol';
 import type { WebhookStore } from '../ports/webhooks.ts';
-import { LEASE_LOST, planStep } from '../webhook-rows.ts';
+import { ATTEMPT, LEASE_LOST, planStep } from '../webhook-rows.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import type { Write } from './sqlite-methods.ts';
 
@@ -50,8 +50,7 @@ export class WebhookSteps {
   readonly log: Write<WebhookStore['log']> = (project, id, attempt) => {
     const number = this.#statements.takeNumber.get(project, id)?.[0];
     if (number === undefined) return;
-    const { webhookId, at, status, error, milliseconds, answer } = attempt;
-    this.#statements.log.run(...[project, id, number, webhookId, at, status, error, milliseconds, answer]);
+    this.#statements.log.run(project, id, number, ...ATTEMPT.toRow(attempt));
     this.#statements.forget.run(project, id, number - limits.WEBHOOK_ATTEMPTS_MAX);
   };
 

@@ -3,11 +3,11 @@ import { UNCHANGED } from '../outcomes.ts';
 import {
   PAST_TYPES_MAX,
   type StoredWebhookWrite,
-  type WebhookAttempt,
   type WebhookPutOutcome,
   type WebhookStore,
 } from '../ports/webhooks.ts';
 import {
+  ATTEMPT,
   parsePastTypes,
   parseTypes,
   toWebhook,
@@ -24,22 +24,14 @@ import type { SqliteReader } from './sqlite-reader.ts';
 import { WebhookSteps } from './sqlite-webhooks-steps.ts';
 
 type Row = [...WebhookRow];
-type AttemptRow = [
-  webhookId: string,
-  at: number,
-  status: number | null,
-  error: string | null,
-  milliseconds: number,
-  answer: string | null,
-];
 
 /** Reads of webhooks, on the main thread. */
 export function webhookReads({ prepare }: SqliteReader): Reads<'webhooks'> {
   const find = prepare<Row>(`SELECT ${WEBHOOK_COLUMNS} FROM webhooks w WHERE w.project_no = ? AND w.id = ?`);
   const list = prepare<Row>(`SELECT ${WEBHOOK_COLUMNS} FROM webhooks w WHERE w.project_no = ? ORDER BY w.id`);
-  const attempts = prepare<AttemptRow>(`
-    SELECT delivery_id, at, status, error, milliseconds, answer FROM webhook_attempts
-    WHERE project_no = ? AND webhook_id = ? ORDER BY number DESC LIMIT ?`);
+  const attempts = prepare(`
+    SELECT ${ATTEMPT.sql} FROM webhook_attempts a
+    WHERE a.project_no = ? AND a.webhook_id = ? ORDER BY a.number DESC LIMIT ?`);
   return {
     async find(project, id) {
       const row = find.get(project, id);
@@ -48,19 +40,10 @@ export function webhookReads({ prepare }: SqliteReader): Reads<'webhooks'> {
     list: async (project) => list.all(project).map(toWebhook),
     async attempts(project, id, limit) {
       if (find.get(project, id) === undefined) return null;
-      return attempts.all(project, id, limit).map(toAttempt);
+      return attempts.all(project, id, limit).map(ATTEMPT.toRecord);
     },
   };
 }
-
-const toAttempt = ([webhookId, at, status, error, milliseconds, answer]: AttemptRow): WebhookAttempt => ({
-  webhookId,
-  at,
-  status,
-  error,
-  milliseconds,
-  answer,
-});
 
 /** Writes of webhooks, on the writer's thread. */
 export class WebhookWrites {
