@@ -3,6 +3,14 @@ import { readdirSync } from 'node:fs';
 /** The store was written by a newer version of Rollcall, whose schema this one does not know. */
 export class SchemaTooNewError extends Error {}
 
+/** @throws SchemaTooNewError where the store has a later schema than the latest one of this version */
+export function requireKnownSchema(version: number, latest: number): void {
+  if (version <= latest) return;
+  throw new SchemaTooNewError(
+    `the store has schema version ${version} and this version of Rollcall knows ${latest}: run the newer Rollcall that wrote it`,
+  );
+}
+
 export interface Migration {
   readonly number: number;
   readonly file: string;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseError } from 'pg';
-import { type Migration, migrationsIn, SchemaTooNewError } from '../migration-files.ts';
+import { type Migration, migrationsIn, requireKnownSchema } from '../migration-files.ts';
 import type { PostgresConnection } from './connections/postgres-connection.ts';
 
 const DIRECTORY = new URL('./migrations/', import.meta.url);
@@ -89,11 +89,7 @@ async function migrateOnce(connection: PostgresConnection, until: number): Promi
 /** @throws SchemaTooNewError */
 function isCurrent(version: number): boolean {
   const latest = latestSchemaVersion();
-  if (version > latest) {
-    throw new SchemaTooNewError(
-      `the store has schema version ${version} and this version of Rollcall knows ${latest}: run the newer Rollcall that wrote it`,
-    );
-  }
+  requireKnownSchema(version, latest);
   return version === latest;
 }
 

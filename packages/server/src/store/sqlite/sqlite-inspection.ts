@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { BUSY_TIMEOUT_MS } from './sqlite-connection.ts';
 import { checkStoreFiles } from './sqlite-files.ts';
-import { migrations, schemaVersion } from './sqlite-migrate.ts';
+import { latestSchemaVersion, schemaVersion } from './sqlite-migrate.ts';
 
 interface SqliteInspection {
   readonly schemaVersion: number;
@@ -16,7 +16,7 @@ export function needsSqliteMigration(file: string): boolean {
     // SQLite deletes a log whose database is empty.
     checkStoreFiles(file);
     using database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
-    return schemaVersion(database) < (migrations().at(-1)?.number ?? 0);
+    return schemaVersion(database) < latestSchemaVersion();
   } catch {
     return false;
   }
@@ -29,7 +29,7 @@ export function inspectSqliteStore(file: string): SqliteInspection {
   const found = database.prepare('PRAGMA quick_check(5)').all().flatMap(Object.values).map(String);
   return {
     schemaVersion: schemaVersion(database),
-    latestSchemaVersion: migrations().at(-1)?.number ?? 0,
+    latestSchemaVersion: latestSchemaVersion(),
     damages: found.filter((message) => message !== 'ok'),
   };
 }

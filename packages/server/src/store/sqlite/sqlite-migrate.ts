@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { type Migration, migrationsIn, SchemaTooNewError } from '../migration-files.ts';
+import { type Migration, migrationsIn, requireKnownSchema } from '../migration-files.ts';
 import { locationKey, locationKeys } from './sqlite-location-keys.ts';
 
 const DIRECTORY = new URL('./migrations/', import.meta.url);
 
 /** The migrations of this version, in order: `0001-initial.sql`, … */
 export const migrations = (): Migration[] => migrationsIn(DIRECTORY);
+
+export const latestSchemaVersion = (): number => migrations().at(-1)?.number ?? 0;
 
 /**
  * Brings the store to this version's schema, all or nothing; safe when several processes start at once, because the
@@ -17,16 +19,10 @@ export function migrate(database: DatabaseSync): void {
   database.exec('BEGIN IMMEDIATE');
   try {
     const version = schemaVersion(database);
-    const known = migrations();
-    const latest = known.at(-1)?.number ?? 0;
-    if (version > latest) {
-      throw new SchemaTooNewError(
-        `the store has schema version ${version} and this version of Rollcall knows ${latest}: run the newer Rollcall that wrote it`,
-      );
-    }
+    requireKnownSchema(version, latestSchemaVersion());
     database.function('place_keys', (location) => JSON.stringify([...locationKeys(String(location))]));
     database.function('place_key', (text) => locationKey(String(text)));
-    for (const { number, file } of known) {
+    for (const { number, file } of migrations()) {
       if (number <= version) continue;
       database.exec(readFileSync(new URL(file, DIRECTORY), 'utf8'));
       database.exec(`PRAGMA user_version = ${number}`);
