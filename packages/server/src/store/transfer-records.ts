@@ -168,6 +168,20 @@ export const tableColumns = (type: TableType) =>
     .filter(([name]) => name !== 'project')
     .map(([name, schema]) => ({ name, valueType: (schema as { type?: unknown }).type as string }));
 
+/** A statement for each of these types. */
+export const ofTables = (sqlOf: (type: TableType) => string) =>
+  Object.fromEntries(Object.keys(TABLES).map((type) => [type, sqlOf(type as TableType)])) as {
+    readonly [Type in TableType]: string;
+  };
+
+/** Selects the rows of a table, as the columns of their records. `withProjects` joins it, as `r`, with its projects `p`. */
+export function selectRows(type: TableType, withProjects: (table: string) => string): string {
+  const columns = tableColumns(type).map(({ name }) => `r.${name}`);
+  return isInProject(type)
+    ? `SELECT p.id, ${columns.join(', ')} FROM ${withProjects(TABLES[type])}`
+    : `SELECT ${columns.join(', ')} FROM ${TABLES[type]} r`;
+}
+
 /** Whether records of the type belong to a project, which their first field names. */
 export const isInProject = (type: TableType) => 'project' in RECORD_SCHEMAS[type].properties;
 

@@ -8,9 +8,11 @@ import {
   columnsOf,
   isInProject,
   isOfConversation,
+  ofTables,
   RECORD_TYPES,
   type RecordType,
   recordsOf,
+  selectRows,
   TABLES,
   type TableType,
   type TransferRecord,
@@ -31,22 +33,10 @@ import {
 /** How long a transfer may take, in milliseconds: a day, for a large store and a slow reader. */
 const TIME_LIMIT_MS = 24 * 3_600_000;
 
-const selectRows = (type: TableType) => {
-  const columns = tableColumns(type).map(({ name }) => `r.${name}`);
-  return isInProject(type)
-    ? `SELECT p.id, ${columns.join(', ')} FROM ${TABLES[type]} r JOIN projects p USING (project_id)`
-    : `SELECT ${columns.join(', ')} FROM ${TABLES[type]} r`;
-};
-
 /** The rows of each type of record; those of deleted projects are not among them. */
 const ROWS: Readonly<Record<RecordType, string>> = {
   service_key: `SELECT value FROM store_secrets WHERE name = 'service_key'`,
-  customer: selectRows('customer'),
-  project: selectRows('project'),
-  session: selectRows('session'),
-  webhook: selectRows('webhook'),
-  user: selectRows('user'),
-  group: selectRows('group'),
+  ...ofTables((type) => selectRows(type, (table) => `${table} r JOIN projects p USING (project_id)`)),
   members: `SELECT p.id, m.group_id, m.user_id FROM memberships m JOIN projects p USING (project_id)
     ORDER BY m.project_id, m.group_id, m.user_id`,
   durable_presence: `SELECT p.id, d.group_id, d.user_id, d.region, d.location, d.updated_at
@@ -63,23 +53,24 @@ function insertInto(table: string, columns: readonly string[]): string {
   return `INSERT INTO ${table} (${names.join(', ')}) SELECT * FROM unnest(${arrays.join(', ')})`;
 }
 
-const insertRows = (type: TableType, ...more: readonly string[]): string =>
+/** The columns that follow those of a record. */
+const MORE: { readonly [Type in TableType]?: readonly string[] } = {
+  project: ['project_id uuid'],
+  group: ['member_count bigint'],
+};
+
+const insertRows = (type: TableType): string =>
   insertInto(TABLES[type], [
     ...(isInProject(type) ? ['project_id uuid'] : []),
     ...tableColumns(type).map(({ name, valueType }) => `${name} ${SQL_TYPES[valueType] ?? 'text'}`),
-    ...more,
+    ...(MORE[type] ?? []),
   ]);
 
 const OF_MEMBER = ['project_id uuid', 'group_id text', 'user_id text'] as const;
 const INSERTS = {
   service_key: `INSERT INTO store_secrets (name, value) SELECT 'service_key', * FROM unnest($1::bytea[])
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-  customer: insertRows('customer'),
-  project: insertRows('project', 'project_id uuid'),
-  session: insertRows('session'),
-  webhook: insertRows('webhook'),
-  user: insertRows('user'),
-  group: insertRows('group', 'member_count bigint'),
+  ...ofTables(insertRows),
   members: insertInto('memberships', OF_MEMBER),
   durable_presence: insertInto('durable_presence', [
     ...[...OF_MEMBER, 'region_hash bytea', 'region text', 'location_hash bytea'],

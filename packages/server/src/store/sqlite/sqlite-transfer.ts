@@ -8,10 +8,12 @@ import {
   columnsOf,
   isInProject,
   isOfConversation,
+  ofTables,
   RECORD_TYPES,
   type RecordOf,
   type RecordType,
   recordsOf,
+  selectRows,
   TABLES,
   type TableType,
   type TransferRecord,
@@ -24,13 +26,6 @@ import { CONTENT, MESSAGE_TYPE } from './sqlite-messages.ts';
 import type { SnapshotPool } from './sqlite-snapshots.ts';
 import { ConversationImport } from './sqlite-transfer-conversation.ts';
 
-const selectRows = (type: TableType) => {
-  const columns = tableColumns(type).map(({ name }) => `r.${name}`);
-  return isInProject(type)
-    ? `SELECT p.id, ${columns.join(', ')} FROM projects p CROSS JOIN ${TABLES[type]} r USING (project_no)`
-    : `SELECT ${columns.join(', ')} FROM ${TABLES[type]} r`;
-};
-
 /** Threads `t` in the order of their creation, without those that are still to be purged. */
 const THREADS = `threads t CROSS JOIN conversations c USING (conversation_no) CROSS JOIN groups g USING (group_no)
   CROSS JOIN projects p ON p.project_no = t.project_no`;
@@ -38,12 +33,8 @@ const THREADS = `threads t CROSS JOIN conversations c USING (conversation_no) CR
 /** The rows of each type of record, in the order of their keys; those of deleted projects are not among them. */
 export const TRANSFER_ROWS: Readonly<Record<RecordType, string>> = {
   service_key: `SELECT value FROM store_secrets WHERE name = 'service_key'`,
-  customer: selectRows('customer'),
-  project: selectRows('project'),
-  webhook: selectRows('webhook'),
+  ...ofTables((type) => selectRows(type, (table) => `projects p CROSS JOIN ${table} r USING (project_no)`)),
   session: `SELECT p.id, s.id, s.expires_at, s.revoked FROM sessions s CROSS JOIN projects p USING (project_no)`,
-  user: selectRows('user'),
-  group: selectRows('group'),
   members: `SELECT p.id, g.id, m.user_id
     FROM memberships m CROSS JOIN groups g USING (group_no) CROSS JOIN projects p USING (project_no)`,
   durable_presence: `SELECT p.id, g.id, d.user_id, d.region, d.location, d.updated_at
@@ -74,12 +65,7 @@ const INSERTS = {
   service_key: `
     INSERT INTO store_secrets (name, value) VALUES ('service_key', ?)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-  customer: insertRow('customer'),
-  project: insertRow('project'),
-  session: insertRow('session'),
-  webhook: insertRow('webhook'),
-  user: insertRow('user'),
-  group: insertRow('group'),
+  ...ofTables(insertRow),
   members: `
     INSERT INTO memberships (group_no, user_id, user_no, name, email, incarnation)
     SELECT g.group_no, u.id, u.user_no, u.name, u.email, random() & 2147483647
