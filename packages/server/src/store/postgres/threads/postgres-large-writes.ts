@@ -1,7 +1,9 @@
+import { TaskWorker } from '../../../concurrency/task-worker.ts';
 import { WorkerPool } from '../../../concurrency/worker-pool.ts';
 import { StoreUnavailableError } from '../../../values/engine-errors.ts';
 import { StoreTimings } from '../../store-timings.ts';
 import { fromThreadFailure } from '../../thread-failure.ts';
+import { transferableOf } from '../../transferable.ts';
 import type {
   FromWriteThread,
   LargeWrite,
@@ -9,7 +11,6 @@ import type {
   LargeWriteName,
   WriteThreadOptions,
 } from './postgres-write-protocol.ts';
-import { WriteWorker } from './postgres-write-worker.ts';
 
 /**
  * How many large writes are applied at once, each on a thread of its own: two of a project, so that one thread is left to
@@ -22,6 +23,13 @@ const MOST_THREADS_PER_PROJECT = 2;
 const WAIT_MS = 30_000;
 const MOST_WAITING = 64;
 
+const THREAD = new URL('./postgres-write-thread.ts', import.meta.url);
+
+/** When the thread dies first, the server rolls back or has committed all of the write. */
+const died = (cause: Error) => new StoreUnavailableError('the thread of the write died', { cause });
+
+type WriteWorker = TaskWorker<LargeWrite, FromWriteThread>;
+
 /** Applies large writes (batches, and groups with long lists of members) away from the event loop. */
 export class LargeWrites {
   readonly #pool: WorkerPool<WriteWorker>;
@@ -31,7 +39,7 @@ export class LargeWrites {
 
   constructor(options: WriteThreadOptions, timings = new StoreTimings('postgresql')) {
     this.#timings = timings;
-    this.#pool = new WorkerPool(() => new WriteWorker(options), {
+    this.#pool = new WorkerPool(() => new TaskWorker(THREAD, died, options), {
       permits: MOST_THREADS,
       permitsPerKey: MOST_THREADS_PER_PROJECT,
       waitingPerKey: MOST_WAITING,
@@ -69,7 +77,7 @@ export class LargeWrites {
   }
 
   async #applyOn(worker: WriteWorker, write: LargeWrite): Promise<FromWriteThread> {
-    const answer = await worker.apply(write);
+    const answer = await worker.run(write, transferableOf(write.parameters));
     // Before the thread is free: the writes that wait would find out later than a caller is to wait for it.
     if ('isAway' in answer && answer.isAway) this.#pool.rejectWaiting(fromThreadFailure(answer.failure));
     return answer;
