@@ -114,7 +114,6 @@ export function webhookUpdate(before: WebhookFields, write: StoredWebhookWrite):
 
 /** What the webhook has when the holder of a lease reports a step. */
 interface LeasedWebhook {
-  readonly status: string;
   readonly version: number;
   readonly pastTypes: string;
 }
@@ -123,34 +122,36 @@ interface LeasedWebhook {
 export interface StepPlan {
   readonly moved: WebhookStep['moved'] | undefined;
   readonly next: WebhookStep['next'] | undefined;
+  readonly failed: WebhookStep['failed'] | undefined;
+  readonly isFailing: boolean;
   /** The past types that are left. */
   readonly pastTypes: string;
-  /** The lease ends, also where nothing else ends it. */
   readonly isReleased: boolean;
   readonly outcome: WebhookStepOutcome;
 }
 
-/** A webhook that was written since it was claimed stays where it is, and only one that is active gets a next delivery. */
-export function planStep(
-  id: string,
-  { status, version, pastTypes }: LeasedWebhook,
-  step: WebhookStep,
-): StepPlan {
+/**
+ * A webhook that was written since it was claimed keeps its position, status and time, as the write left them: a failure at its
+ * old URL is none of the new one. Only what was acknowledged counts. The lease ends, unless the webhook has more to report.
+ */
+export function planStep(id: string, { version, pastTypes }: LeasedWebhook, step: WebhookStep): StepPlan {
   const isCurrent = version === step.version;
-  const next = isCurrent && status === 'active' ? step.next : undefined;
-  const isReleased = step.isReleased === true || (step.next !== undefined && next === undefined);
-  const isFailing = step.isFailing === true;
+  const { moved, next, failed, isFailing }: Partial<WebhookStep> = isCurrent ? step : {};
+  const isReleased =
+    step.isReleased === true ||
+    step.isFailing === true ||
+    step.failed !== undefined ||
+    (step.next !== undefined && next === undefined);
   const stored = parsePastTypes(pastTypes);
   const left = stored.slice(stored.length - Math.min(stored.length, step.pastTypesLeft));
   return {
-    moved: isCurrent ? step.moved : undefined,
-    next,
+    ...{ moved, next, failed, isFailing: isFailing === true },
     pastTypes: isCurrent ? JSON.stringify(left) : pastTypes,
     isReleased,
     outcome: {
       kind: 'updated',
-      changes: isFailing ? [webhookUpdated(id, ['status'])] : [],
-      hasLease: !isReleased && !isFailing && step.failed === undefined,
+      changes: isFailing === true ? [webhookUpdated(id, ['status'])] : [],
+      hasLease: !isReleased,
       isFixed: next !== undefined,
     },
   };

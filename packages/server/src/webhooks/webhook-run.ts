@@ -193,7 +193,8 @@ export class WebhookRun {
 
   async #rest(step: Step): Promise<void> {
     const { projectId, id } = this.webhook;
-    await this.#advance({ ...step, isFailing: true });
+    const { changes } = await this.#advance({ ...step, isFailing: true });
+    if (changes.length === 0) return;
     this.#parts.log.warn(
       { projectId, webhook: id },
       'a webhook is failing: its receiver answered 410, failed for 3 days, or its changes are not stored any more',

@@ -118,6 +118,50 @@ test('a webhook whose receiver answers 410 is failing at once, and the service r
   assert.equal(receiver.received[1]?.text, receiver.received[0]?.text);
 });
 
+/** A webhook whose first attempt is under way: the function answers it, and resolves when the attempt is stored. */
+async function underWay(): Promise<Case & { answer(code: number): Promise<void> }> {
+  const { promise, resolve } = Promise.withResolvers<Parameters<Answering>[0]>();
+  const [project, receiver] = [await server.project(), await WebhookReceiver.open()];
+  receivers.push(receiver);
+  receiver.answer = resolve;
+  await createWebhook(project, 'w', receiver.url, { types: ['user.*'] });
+  await project.seedUsers('ada');
+  const response = await promise;
+  return {
+    ...{ project, receiver },
+    answer: async (code) => {
+      response.writeHead(code).end();
+      await recorded({ project, receiver }, 1);
+    },
+  };
+}
+
+test('a webhook that is paused while its receiver answers 410 stays paused, and records no change of the service', async () => {
+  const { project, receiver, answer } = await underWay();
+  expectDone(await project.put('/v1/webhooks/w', { status: 'paused' }));
+  await answer(410);
+  assert.equal((await webhook(project, 'w')).status, 'paused');
+  const [, change, ...others] = await readChanges(project, 2, { type: 'webhook.*' });
+  assert.deepEqual([change?.actor.kind, others], ['project_token', []]);
+  receiver.acknowledge();
+  expectDone(await project.put('/v1/webhooks/w', { status: 'active' }));
+  assert.deepEqual(
+    (await receiver.changes(1)).map(({ user }) => user),
+    ['ada'],
+  );
+});
+
+for (const code of [410, 503])
+  test(`a new url is tried at once when the old one answers ${code} after the update`, async () => {
+    const { project, answer } = await underWay();
+    const next = await WebhookReceiver.open();
+    receivers.push(next);
+    expectDone(await project.put('/v1/webhooks/w', { url: next.url }));
+    await answer(code);
+    await next.requests(1);
+    assert.equal((await webhook(project, 'w')).status, 'active');
+  });
+
 /** The same project with a token of the clock's time: a token is good for a day. */
 function renewed({ url, id, secret }: Project): Project {
   const project = new Project(url, id, secret, jwt({ project_id: id, iat: seconds(clock.now()) }, secret));

@@ -88,17 +88,20 @@ export interface WebhookStep {
   readonly attempt?: WebhookAttempt;
   /** The fixed delivery was acknowledged: the webhook goes on at its end. */
   readonly acknowledged?: true;
-  /** The delivery is repeated at `dueAt`. `since`: the first failure since the last success. Ends the lease. */
+  /**
+   * The delivery is repeated at `dueAt`. `since`: the first failure since the last success. Ends the lease, and does no more
+   * where the webhook was changed since the version: a new URL or status begins anew.
+   */
   readonly failed?: { readonly dueAt: number; readonly since: number };
-  /** The webhook becomes `failing`, and keeps its delivery. Ends the lease. */
+  /** The webhook becomes `failing`, and keeps its delivery. As `failed` where the webhook was changed. */
   readonly isFailing?: true;
   /** No change up to here matches the filter. Nothing happens where the webhook was changed since the version. */
   readonly moved?: StoredPosition;
-  /** The delivery that is sent next; not fixed where the webhook was changed since the version, or is not active. */
+  /** The delivery that is sent next; not fixed where the webhook was changed since the version. */
   readonly next?: FixedDelivery;
   /** Ends the lease. */
   readonly isReleased?: true;
-  /** The version of the webhook that `moved` and `next` were made with, and how many of its past types matter after them. */
+  /** The version of the webhook that the step was made with, and how many of its past types matter after them. */
   readonly version: number;
   readonly pastTypesLeft: number;
 }

@@ -8,7 +8,7 @@ import type { OnDatabase } from './postgres-engine.ts';
 const LEASED = 'project_id = $1 AND id = $2';
 
 const LOCK_LEASED = `
-  SELECT status, version, past_types FROM webhooks WHERE ${LEASED} AND lease = $3 FOR UPDATE`;
+  SELECT version, past_types FROM webhooks WHERE ${LEASED} AND lease = $3 FOR UPDATE`;
 
 export const LOG_ATTEMPT = `
   WITH numbered AS (UPDATE webhooks SET attempts = attempts + 1 WHERE ${LEASED} RETURNING attempts),
@@ -25,8 +25,8 @@ const ACKNOWLEDGE = `
     position = sent.position, position_index = sent.position_index
   FROM sent WHERE w.project_id = $1 AND w.id = $2`;
 const FAIL = `
-  UPDATE webhooks SET failures = failures + 1, due_at = $3, failing_since = $4, lease = NULL WHERE ${LEASED}`;
-const REST = `UPDATE webhooks SET status = 'failing', version = version + 1, lease = NULL WHERE ${LEASED}`;
+  UPDATE webhooks SET failures = failures + 1, due_at = $3, failing_since = $4 WHERE ${LEASED}`;
+const REST = `UPDATE webhooks SET status = 'failing', version = version + 1 WHERE ${LEASED}`;
 const MOVE = `UPDATE webhooks SET position = $3, position_index = $4, past_types = $5 WHERE ${LEASED}`;
 const SET_PAST_TYPES = `UPDATE webhooks SET past_types = $3 WHERE ${LEASED}`;
 const INSERT_DELIVERY = `
@@ -46,8 +46,8 @@ export const advanceWebhook: OnDatabase<WebhookStore['advance']> = (
   database.transaction({ project }, async (transaction) => {
     const [[row]] = (await transaction.run([LOCK_LEASED, project, id, lease])) as unknown as [[Row?]];
     if (row === undefined) return LEASE_LOST;
-    const [status, version, pastTypes] = row as [string, number, string];
-    const plan = planStep(id, { status, version, pastTypes }, step);
+    const [version, pastTypes] = row as [number, string];
+    const plan = planStep(id, { version, pastTypes }, step);
     const calls = [...callsOf(step, plan, pastTypes)];
     await transaction.commit([
       ...calls.map(([sql, ...parameters]): Call => [sql, project, id, ...parameters]),
@@ -58,8 +58,8 @@ export const advanceWebhook: OnDatabase<WebhookStore['advance']> = (
 
 /** The statements of a step, without the project and the ID, which are the first parameters of each. */
 function* callsOf(
-  { attempt, acknowledged, failed, isFailing }: WebhookStep,
-  { moved, next, pastTypes, isReleased }: StepPlan,
+  { attempt, acknowledged }: WebhookStep,
+  { moved, next, failed, isFailing, pastTypes, isReleased }: StepPlan,
   before: string,
 ): Generator<Call> {
   if (attempt !== undefined) yield [LOG_ATTEMPT, ...ATTEMPT.toRow(attempt)];
@@ -71,6 +71,6 @@ function* callsOf(
     yield [SET_DELIVERY, next.id];
   }
   if (failed !== undefined) yield [FAIL, failed.dueAt, failed.since];
-  if (isFailing === true) yield [REST];
+  if (isFailing) yield [REST];
   if (isReleased) yield [RELEASE];
 }

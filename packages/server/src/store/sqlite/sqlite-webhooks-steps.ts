@@ -4,7 +4,7 @@ import { ATTEMPT, LEASE_LOST, planStep } from '../webhook-rows.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import type { Write } from './sqlite-methods.ts';
 
-type LeasedRow = [status: string, version: number, pastTypes: string];
+type LeasedRow = [version: number, pastTypes: string];
 
 const LEASED = 'project_no = ?1 AND id = ?2';
 
@@ -14,9 +14,7 @@ export class WebhookSteps {
 
   constructor({ prepare }: SqliteConnection) {
     this.#statements = {
-      find: prepare<LeasedRow>(
-        `SELECT status, version, past_types FROM webhooks WHERE ${LEASED} AND lease = ?3`,
-      ),
+      find: prepare<LeasedRow>(`SELECT version, past_types FROM webhooks WHERE ${LEASED} AND lease = ?3`),
       takeNumber: prepare<[number: number]>(
         `UPDATE webhooks SET attempts = attempts + 1 WHERE ${LEASED} RETURNING attempts`,
       ),
@@ -32,10 +30,8 @@ export class WebhookSteps {
         WHERE ${LEASED} AND delivery_id IS NOT NULL`),
       deleteDelivery: prepare('DELETE FROM webhook_deliveries WHERE project_no = ? AND webhook_id = ?'),
       fail: prepare(`
-        UPDATE webhooks SET failures = failures + 1, due_at = ?3, failing_since = ?4, lease = NULL WHERE ${LEASED}`),
-      rest: prepare(
-        `UPDATE webhooks SET status = 'failing', version = version + 1, lease = NULL WHERE ${LEASED}`,
-      ),
+        UPDATE webhooks SET failures = failures + 1, due_at = ?3, failing_since = ?4 WHERE ${LEASED}`),
+      rest: prepare(`UPDATE webhooks SET status = 'failing', version = version + 1 WHERE ${LEASED}`),
       move: prepare(
         `UPDATE webhooks SET position = ?3, position_index = ?4, past_types = ?5 WHERE ${LEASED}`,
       ),
@@ -57,14 +53,9 @@ export class WebhookSteps {
   readonly advance: Write<WebhookStore['advance']> = (project, id, lease, step) => {
     const row = this.#statements.find.get(project, id, lease);
     if (row === undefined) return LEASE_LOST;
-    const [status, version, pastTypes] = row;
-    const {
-      moved,
-      next,
-      pastTypes: left,
-      isReleased,
-      outcome,
-    } = planStep(id, { status, version, pastTypes }, step);
+    const [version, pastTypes] = row;
+    const plan = planStep(id, { version, pastTypes }, step);
+    const { moved, next, failed, isFailing, pastTypes: left } = plan;
     if (step.attempt !== undefined) this.log(project, id, step.attempt);
     if (step.acknowledged === true) {
       this.#statements.acknowledge.run(project, id);
@@ -76,10 +67,9 @@ export class WebhookSteps {
       this.#statements.insertDelivery.run(project, id, next.end.position, next.end.index, next.body);
       this.#statements.setDelivery.run(project, id, next.id);
     }
-    const { failed, isFailing } = step;
     if (failed !== undefined) this.#statements.fail.run(project, id, failed.dueAt, failed.since);
-    if (isFailing === true) this.#statements.rest.run(project, id);
-    if (isReleased) this.#statements.release.run(project, id);
-    return outcome;
+    if (isFailing) this.#statements.rest.run(project, id);
+    if (plan.isReleased) this.#statements.release.run(project, id);
+    return plan.outcome;
   };
 }

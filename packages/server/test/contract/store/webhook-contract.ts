@@ -143,6 +143,24 @@ export function webhookContract(lab: StoreLab): void {
       );
     }));
 
+  for (const failure of [{ isFailing: true }, { failed: { dueAt: 50, since: 11 } }] as const)
+    test(`a webhook that was changed since it was claimed is due as the write left it: ${Object.keys(failure)}`, () =>
+      withRoster(async (roster) => {
+        await put(roster, 'w');
+        await recordSomething(roster);
+        await claim(roster, 'a');
+        await advance(roster, 'a', { next: deliveryOf('d1', 1) });
+        await put(roster, 'w', { url: 'https://b.invalid/' });
+        const outcome = await advance(roster, 'a', { ...failure, attempt: attemptOf('d1') });
+        assert.deepEqual(outcome, { kind: 'updated', changes: [], hasLease: false, isFixed: false });
+        assert.equal((await roster.store.webhooks.attempts(roster.key, 'w', 10))?.length, 1);
+        const [claimed] = await claim(roster, 'b');
+        assert.deepEqual(
+          [claimed?.url, claimed?.failures, claimed?.delivery?.id],
+          ['https://b.invalid/', 0, 'd1'],
+        );
+      }));
+
   test('a replay ends lease and delivery, and a late acknowledgement does not move the webhook', () =>
     withRoster(async (roster) => {
       await put(roster, 'w');
