@@ -130,6 +130,8 @@ export class MessageService {
     precondition: Precondition,
   ): Promise<AppendResult> {
     const append = { escaped: JSON.stringify(text).slice(1, -1), length: codePoints(text), offset };
+    // Whatever the message has: as another invalid field, it is found before what is stored is compared.
+    if (Buffer.byteLength(append.escaped) >= limits.CONTENT_MAX_BYTES) throw tooLarge();
     return this.#writes.run<AppendOutcome>(
       writer,
       precondition,

@@ -181,6 +181,14 @@ describe('POST …/append', () => {
     assert.equal((await messageOf(project, 't', 'm')).plaintext.length, 131_000);
   });
 
+  test('a text that no message has room for is invalid_field before what is referenced and If-Match are checked', async () => {
+    const project = await projectWithThread(server);
+    expectDone(await write(project, 't', 'm', { content: markdown('x') }));
+    const body = { text: 'y'.repeat(128 * 1_024), offset: 99 };
+    expectError(await append(project, body, 'm', { 'if-match': '"other"' }), 400, 'invalid_field', 'text');
+    expectError(await append(project, body, 'none'), 400, 'invalid_field', 'text');
+  });
+
   test('an append to what is not there is thread_not_found or message_not_found', async () => {
     const project = await projectWithThread(server);
     expectError(
