@@ -101,9 +101,10 @@ export class HttpConnections {
     server.on('connection', (socket) => this.#add(socket));
     // With a listener Node leaves the closing to it.
     server.on('timeout', closeLingering);
-    server.on('clientError', (error, socket) => {
+    const reject = (error: NodeJS.ErrnoException, socket: Duplex) =>
       answerClientError(error, socket as Socket, this.#connections.get(socket as Socket)?.latest ?? null);
-    });
+    server.on('clientError', reject);
+    server.on('connect', (_request, socket) => reject(new Error('this is no proxy'), socket));
     server.on('checkExpectation', (request, response) => {
       if (this.#track(request.socket, response)) answerExpectation(request, response);
     });

@@ -234,6 +234,23 @@ describe('what is not HTTP', () => {
     assert.match(text, /\r\nx-request-id: \S+\r\n/i);
   });
 
+  test('CONNECT is rejected with the error body, also behind another request', async () => {
+    const connect = head('CONNECT example.com:443');
+    for (const [before, expected] of [
+      ['', [400]],
+      [head('GET /healthz'), [200, 400]],
+    ] as const) {
+      const connection = open();
+      connection.write(before);
+      if (before !== '') await connection.received((text) => text.includes('"ok"'));
+      connection.write(connect);
+      const text = await connection.closed();
+      assert.deepEqual(statuses(text), expected);
+      assert.match(text, /"error":"invalid_request"/);
+    }
+    await alive();
+  });
+
   test('a request for an absolute URL, as proxies get it, is answered and does not fail', async () => {
     const connection = open();
     connection.write(head('GET http://elsewhere.example/v1/groups/g', 'Connection: close'));
