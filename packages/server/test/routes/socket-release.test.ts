@@ -1,5 +1,6 @@
 /** How long what a socket holds stays when its connection breaks, and how long a socket may wait for auth, to the millisecond. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { Browser } from '../support/browser.ts';
@@ -51,6 +52,25 @@ describe('a connection that stays open after its close frame', () => {
         return (await openSockets(p.project)) === 1;
       });
       assert.equal((await watcher.event('departed')).data.reason, 'absent');
+    });
+  });
+});
+
+describe('a clean close', () => {
+  test('a socket with a connectionID that closes with 1000 behind frames that take long releases at once what it held', async () => {
+    const p = await Presence.inNewProject(server);
+    await withSockets(async (keep) => {
+      const socket = await keep(SocketClient.of(p.project, 'a', 'g', { connectionID: 'page-1' }));
+      await socket.ok('present', { location: AT });
+      const tcp = (socket.ws as unknown as { _socket: Socket })._socket;
+      tcp.cork();
+      for (let ref = 100; ref < 280; ref += 1) socket.send({ op: 'watch', ref });
+      socket.ws.close(1000);
+      tcp.uncork();
+      await once(socket.ws, 'close');
+      // The frames have a second.
+      clock.move(1_000);
+      await until('the release', async () => (await p.locationsOf('a')).length === 0);
     });
   });
 });

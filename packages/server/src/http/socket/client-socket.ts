@@ -52,6 +52,8 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
   readonly #queue: FrameQueue;
   #login: Login | null = null;
   #ticks = 0;
+  /** Closed for good, with frames that are handled first. */
+  #isClosed = false;
   #ending: ServiceError | 'closed' | null = null;
 
   constructor(ws: WebSocket, socket: Socket, logged: LoggedRequest, parts: SocketParts<ClientSocket>) {
@@ -313,7 +315,7 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
   }
 
   /** Ends what it has. What it held ends after a time, by default that of a page that may come back. Idempotent. */
-  #leave(graceMs = this.#login?.isNamed === true ? GRACE_MS : 0): void {
+  #leave(graceMs = this.#login?.isNamed === true && !this.#isClosed ? GRACE_MS : 0): void {
     if (this.#ending !== null) return;
     this.#ending = 'closed';
     this.#queue.clear();
@@ -342,7 +344,8 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
       this.#leave(GRACE_MS);
       return;
     }
+    this.#isClosed = code !== GOING_AWAY;
     // Frames before the close frame take effect.
-    void this.#queue.drain().then(() => this.#leave(code === GOING_AWAY ? undefined : 0));
+    void this.#queue.drain().then(() => this.#leave());
   }
 }
