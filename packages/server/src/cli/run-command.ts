@@ -40,10 +40,11 @@ function fullName(command: Command): string {
   return command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`;
 }
 
-/** Call it at the start of a process: that `head` closes the pipe of `rollcall … | head` is no failure. */
-export function endQuietlyWithoutReader(): void {
+/** Call it at the start of a process: that `head` closes the pipe of `rollcall … | head` is no failure, and a full disk is one. */
+export function endWithoutOutput(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-    process.exit();
+    if (error.code === 'EPIPE') process.exit();
+    noteLine(`rollcall: the output cannot be written: ${messageOf(error)}`);
+    process.exit(1);
   });
 }

@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import process from 'node:process';
 import { describe, test } from 'node:test';
 import type { Viewer } from '@rollcall/protocol';
 import { send } from '../support/http-client.ts';
 import { jwtPart, seconds } from '../support/jwt.ts';
+import { LAUNCHER } from '../support/launcher.ts';
 import { withDataDir } from '../support/server.ts';
 import { suiteResource } from '../support/suite-resource.ts';
 import { until } from '../support/waiting.ts';
 import {
   CUSTOMER,
+  cleanEnvironment,
   KNOWN,
   PROJECT,
   rollcall,
@@ -18,6 +22,10 @@ import {
   withSeededStore,
   withServe,
 } from './cli-process.ts';
+
+/** A file that behaves like one on a full disk. */
+const FULL_DEVICE = '/dev/full';
+const withoutFullDevice = existsSync(FULL_DEVICE) ? false : `this system has no ${FULL_DEVICE}`;
 
 describe('commands beside a running server', () => {
   const running = suiteResource<{ server: ServeProcess; dataDir: string }>((use) =>
@@ -33,6 +41,22 @@ describe('commands beside a running server', () => {
     const token = await ok('token');
     assert.match(token, /^[\w-]+\.[\w-]+\.[\w-]+\n$/);
     assert.equal((await get('/v1/groups', token)).status, 200);
+  });
+
+  test('an output that cannot be written is exit code 1 and one line', { skip: withoutFullDevice }, () => {
+    const disk = openSync(FULL_DEVICE, 'w');
+    try {
+      const args = [LAUNCHER, 'token', '--data-dir', running.value.dataDir];
+      const { status, stderr } = spawnSync(process.execPath, args, {
+        stdio: ['ignore', disk, 'pipe'],
+        env: cleanEnvironment(),
+        encoding: 'utf8',
+      });
+      assert.equal(status, 1);
+      assert.match(stderr, /^rollcall: the output cannot be written: ENOSPC.*\n$/);
+    } finally {
+      closeSync(disk);
+    }
   });
 
   test('rollcall token --app prints an app token that POST /v1/authorize accepts', async () => {
