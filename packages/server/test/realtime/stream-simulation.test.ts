@@ -9,10 +9,13 @@ const SEEDS =
   process.env.ROLLCALL_TEST_SEED === undefined
     ? [1, 2, 59, 115, 126, 136]
     : [Number(process.env.ROLLCALL_TEST_SEED)];
+/** Seed 303 opens streams between durable updates and their events. */
+const EXPANDED_SEEDS = process.env.ROLLCALL_TEST_SEED === undefined ? [1, 303] : SEEDS;
 const BOUNDED_SEEDS = 4;
 const ROUNDS = 80;
 /** Two processes with a small write budget, so that changes are merged now and then. */
 const TWO_BUSY = { writesPerSecond: [40, 40] };
+const BOUNDED = { ...TWO_BUSY, durableBounds: { locations: 2, bytes: 1_000 } };
 
 describe('the simulation of streams', () => {
   let resumed = 0;
@@ -27,9 +30,12 @@ describe('the simulation of streams', () => {
 
   for (const seed of SEEDS.slice(0, BOUNDED_SEEDS)) {
     test(`every stream shows what a reading answers, with a bound of two durable locations, seed ${seed}`, () =>
-      withStreams({ ...TWO_BUSY, durableBounds: { locations: 2, bytes: 1_000 } }, (world) =>
-        new StreamSimulation(world, new Random(seed)).run(ROUNDS),
-      ));
+      withStreams(BOUNDED, (world) => new StreamSimulation(world, new Random(seed)).run(ROUNDS)));
+  }
+
+  for (const seed of EXPANDED_SEEDS) {
+    test(`every stream with expand shows what a reading with it answers, seed ${seed}`, () =>
+      withStreams(BOUNDED, (world) => new StreamSimulation(world, new Random(seed), true).run(ROUNDS)));
   }
 
   test('the simulation of streams resumes at least some streams', { skip: SEEDS.length < 2 }, () => {

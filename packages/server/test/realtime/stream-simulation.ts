@@ -31,6 +31,14 @@ const FILTERS: readonly PresenceFilter[] = [null, { page: '1' }, { page: '1', li
       })),
     ),
 );
+const EXPANSIONS: readonly Pick<PresenceFilter, 'expand'>[] = [
+  {},
+  { expand: ['data'] },
+  { expand: ['user'] },
+  { expand: ['data', 'user'] },
+];
+const CONNECTIONS = [{}, {}, { connectionID: 'a' }, { connectionID: 'b' }];
+const DATA = [{}, {}, { data: { x: 1 } }, { data: { x: 2 } }, { data: null }];
 const READERS = 6;
 /** The interval of sweeps: after each sweep streams have the departures of all presence that a reading omits. */
 const SWEEP_MS = 250;
@@ -53,10 +61,13 @@ export class StreamSimulation {
   #readers: Reader[] = [];
   /** The number of readers that resumed without a snapshot. */
   resumed = 0;
+  readonly #isExpanded: boolean;
 
-  constructor(world: StreamWorld, random: Random) {
+  /** @param isExpanded whether users have names, connections and data, and readers may be shown them */
+  constructor(world: StreamWorld, random: Random, isExpanded = false) {
     this.#world = world;
     this.#random = random;
+    this.#isExpanded = isExpanded;
   }
 
   /** @throws Error that names the round in which a stream shows something wrong */
@@ -90,7 +101,8 @@ export class StreamSimulation {
     if (kind < 80) return this.#put(userId);
     if (kind < 87) {
       const status = random.pick(['active', 'deleted'] as const);
-      return services.users.put({ project, ...BY_TEST }, userId, { status }, {});
+      const write = { ...this.#expanded([{}, { name: 'A' }, { name: 'B' }]), status };
+      return services.users.put({ project, ...BY_TEST }, userId, write, {});
     }
     if (kind < 95) {
       const change = random.chance(0.5) ? { add: [userId] } : { remove: [userId] };
@@ -115,14 +127,21 @@ export class StreamSimulation {
       location,
       ...(exclusiveWithin !== null && { exclusiveWithin }),
       ...kind,
+      ...('durable' in kind ? {} : { ...this.#expanded(CONNECTIONS), ...this.#expanded(DATA) }),
     });
+  }
+
+  /** One of the choices; nothing where the world is not expanded. */
+  #expanded<Choice extends object>(choices: readonly Choice[]): Choice | object {
+    return this.#isExpanded ? this.#random.pick(choices) : {};
   }
 
   /** A random event of a reader: it connects, lags, or is disconnected. */
   async #disturb(): Promise<void> {
     const kind = this.#random.below(4);
     const reader = this.#readers.length < READERS ? undefined : this.#random.pick(this.#readers);
-    if (reader === undefined) await this.#open(this.#random.pick(FILTERS));
+    if (reader === undefined)
+      await this.#open({ ...this.#random.pick(FILTERS), ...this.#expanded(EXPANSIONS) });
     else if (kind === 0) await this.#comeBack(reader);
     else if (kind === 1) reader.sink.flow();
     else if (kind === 2) reader.sink.stop();
@@ -142,7 +161,11 @@ export class StreamSimulation {
     await this.#open(reader.filter, reader.model, lastEventId);
   }
 
-  async #open(filter: PresenceFilter, model = new ReaderModel(), lastEventId?: string): Promise<void> {
+  async #open(
+    filter: PresenceFilter,
+    model = new ReaderModel(filter.expand?.includes('data')),
+    lastEventId?: string,
+  ): Promise<void> {
     const { hubs, project } = this.#world;
     const caller = { actor: BY_TEST.actor, projectId: 'p', project, sessionId: null };
     const request = { caller, groupId: GROUP, noun: 'group', filter } as const;
@@ -209,10 +232,12 @@ export class StreamSimulation {
 
 /** Entries with the keys of every object in one order. */
 const sorted = (entries: PresenceEntry[]) =>
-  entries.map(({ id, ephemeral, durable }) => [
+  entries.map(({ id, ephemeral, durable, user }) => [
     id,
     ephemeral.locations.map(canonicalLocation),
+    ephemeral.data,
     durable === undefined ? null : [canonicalLocation(durable.location), durable.timestamp],
+    user && [user.name, user.profile_picture_url],
   ]);
 
 function ignoreError(error: unknown): null {

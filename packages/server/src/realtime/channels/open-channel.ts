@@ -22,11 +22,12 @@ export async function openChannel(
   await inOrder(async () => {
     // The channel was suspended again since; the task that did so opens it.
     if (channel.stale !== stale) return;
-    if (channel.view.showsUsers) {
-      state.profiles.need();
-      await state.profiles.read(store, state.scope, state.profiles.unknown(state.userIds()));
-    }
-    channel.view.replaceDurable(await upToDate(locations, stale.userIds, store, state, channel));
+    const latest = await upToDate(locations, stale.userIds, store, state, channel);
+    // Of users whom the group's events have not shown yet, what is stored can be outdated.
+    const early = [...latest.keys()].filter((userId) => !state.has(userId));
+    if (channel.view.showsUsers) state.profiles.need();
+    await state.profiles.read(store, state.scope, [...state.profiles.unknown(state.userIds()), ...early]);
+    channel.view.replaceDurable(latest);
     channel.restart(clock.now());
     if (channel.readers.size > 0) await channel.reopen();
   });

@@ -67,6 +67,10 @@ export class DurableLocations {
     return this.#users.has(userId);
   }
 
+  userIds(): Iterable<string> {
+    return this.#users.keys();
+  }
+
   /** The users of whom this filter shows a location. */
   *shownBy(filter: number): Generator<string> {
     const isShown = isShownBy(filter);

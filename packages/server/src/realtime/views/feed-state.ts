@@ -75,7 +75,7 @@ export class FeedState {
 
   /** All users with ephemeral or durable presence, whether or not a filter shows them. */
   userIds(): string[] {
-    return [...new Set([...this.view.userIds(), ...this.unfiltered.durableUserIds()])];
+    return [...new Set([...this.view.userIds(), ...this.durable.userIds()])];
   }
 
   has(userId: string): boolean {
