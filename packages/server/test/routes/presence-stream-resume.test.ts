@@ -59,6 +59,20 @@ describe('a stream that is resumed', () => {
     assert.equal(back.events.length, 5, 'no snapshot');
   });
 
+  test('a stream that resumes has departed for a durable location that moved before another durable update', async () => {
+    const p = await streams.presence('a');
+    const [site, other] = [{ site: 's' }, { site: 't' }];
+    await p.set('a', { ...site, ...PAGE_1 }, { exclusiveWithin: site, durable: true });
+    // No stream with the filter is open on this process, as after one on another process.
+    const { id } = await (await streams.watch(p)).snapshot();
+    await p.set('a', { ...site, ...PAGE_2 }, { exclusiveWithin: site, durable: true });
+    await p.set('a', { ...other, ...PAGE_2 }, { exclusiveWithin: other, durable: true });
+    const back = await streams.open(p, PARTIAL_PAGE_1, { 'last-event-id': id });
+    assert.deepEqual((await back.changes(1)).map(bare), [
+      { ...{ type: 'departed', id: 'a', location: { ...site, ...PAGE_1 } }, reason: 'moved', durable: true },
+    ]);
+  });
+
   test('a resumed presence stream misses no event of its filter', async () => {
     const p = await streams.presence('a');
     const site = { site: 's' };

@@ -80,8 +80,8 @@ function entriesOf(
   for (const [offset, event] of events) {
     const shown = shownOf(event, view, group, profiles);
     if (shown === undefined) return null;
-    // The view has the last one of a user's durable locations.
-    const isOutdated = event.type === 'durable' && lastDurable.get(event.userId) !== offset;
+    // The view has the last one of a user's durable locations. Each that the filter hides can be the departure from the reader's.
+    const isOutdated = shown?.type === 'durable' && lastDurable.get(shown.userId) !== offset;
     if (shown === null || isOutdated) continue;
     entries.push({ offset, event: shown });
     const beside = event.type === 'arrived' ? arrivedData(event, view) : null;
