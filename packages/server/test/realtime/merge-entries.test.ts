@@ -84,6 +84,13 @@ class Changes {
 
 describe('merged events', () => {
   for (const seed of SEEDS) {
+    test('the name of a user whose arrival is merged away is shown with the durable location', () => {
+      const user = { name: 'Ann', profilePictureUrl: null };
+      const stay = durable('ann', at('B'), AT);
+      const events = [arrived('ann', at('A'), null, true, user), stay, departed('ann', at('A'), 'absent')];
+      assert.deepEqual(merged(...events), [stay, { type: 'user', userId: 'ann', user }]);
+    });
+
     test(`merged events lead a reader to the same state as all events, seed ${seed}`, () => {
       const random = new Random(seed);
       const changes = new Changes(random);

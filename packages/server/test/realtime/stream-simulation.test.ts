@@ -9,8 +9,8 @@ const SEEDS =
   process.env.ROLLCALL_TEST_SEED === undefined
     ? [1, 2, 59, 115, 126, 136]
     : [Number(process.env.ROLLCALL_TEST_SEED)];
-/** Seed 303 opens streams between durable updates and their events. */
-const EXPANDED_SEEDS = process.env.ROLLCALL_TEST_SEED === undefined ? [1, 303] : SEEDS;
+/** In 303 streams open between durable updates and their events, 506 resumes, and 516 merges arrivals away. */
+const EXPANDED_SEEDS = process.env.ROLLCALL_TEST_SEED === undefined ? [1, 303, 506, 516] : SEEDS;
 const BOUNDED_SEEDS = 4;
 const ROUNDS = 80;
 /** Two processes with a small write budget, so that changes are merged now and then. */

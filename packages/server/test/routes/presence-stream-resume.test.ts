@@ -73,6 +73,20 @@ describe('a stream that is resumed', () => {
     ]);
   });
 
+  test('a stream with expand=user that resumes has a user event after a durable event', async () => {
+    const p = await streams.presence('a');
+    const { id } = await (await streams.watch(p)).snapshot();
+    await p.set('a', PAGE_1, { durable: true });
+    const back = await streams.open(p, { expand: 'user' }, { 'last-event-id': id });
+    assert.deepEqual(
+      (await back.changes(2)).map(({ type, data }) => [type, data.id]),
+      [
+        ['durable', 'a'],
+        ['user', 'a'],
+      ],
+    );
+  });
+
   test('a resumed presence stream misses no event of its filter', async () => {
     const p = await streams.presence('a');
     const site = { site: 's' };

@@ -1,3 +1,4 @@
+import { NO_PROFILE } from '../../core/user-profiles.ts';
 import type {
   NumberedEvent,
   PresenceEvent,
@@ -84,6 +85,10 @@ function entriesOf(
     const isOutdated = shown?.type === 'durable' && lastDurable.get(shown.userId) !== offset;
     if (shown === null || isOutdated) continue;
     entries.push({ offset, event: shown });
+    if (shown.type === 'durable' && view.showsUsers) {
+      const { userId } = shown;
+      entries.push({ offset, event: { type: 'user', userId, user: profiles.get(userId) ?? NO_PROFILE } });
+    }
     const beside = event.type === 'arrived' ? arrivedData(event, view) : null;
     if (beside !== null && shown.type === 'arrived') entries.push({ offset, event: beside });
   }

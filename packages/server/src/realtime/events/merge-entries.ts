@@ -40,11 +40,11 @@ function net(userId: string, entries: readonly Entry[], showsData: boolean): Rea
   let durable: ReaderEvent | null = null;
   /** The last name and picture, which an arrival can have too. */
   let profile: Profile | null = null;
-  let userEvent: ReaderEvent | null = null;
+  let isRenamed = false;
   for (const { event } of entries) {
     if (event.type === 'durable' || (event.type === 'departed' && event.isDurable)) durable = event;
     else if (event.type === 'user') {
-      userEvent = event;
+      isRenamed = true;
       profile = event.user;
     } else {
       follow(visits, event);
@@ -53,8 +53,13 @@ function net(userId: string, entries: readonly Entry[], showsData: boolean): Rea
   }
   const events = ephemeralEvents(userId, [...visits.values()], profile);
   const data = showsData ? dataEvents(userId, [...visits.values()]) : [];
-  return [...events, ...data, durable, userEvent].filter((event) => event !== null);
+  // The durable location remains of a user whose arrival, with name and picture, is merged with the departure.
+  const hasProfile = isRenamed || (durable?.type === 'durable' && !events.some(isArrival));
+  const user = profile !== null && hasProfile ? { type: 'user' as const, userId, user: profile } : null;
+  return [...events, ...data, durable, user].filter((event) => event !== null);
 }
+
+const isArrival = ({ type }: ReaderEvent) => type === 'arrived';
 
 type Followed = Exclude<ReaderEvent, { type: 'durable' | 'user' }>;
 
