@@ -13,7 +13,6 @@ export class Deadline {
   readonly signal: AbortSignal = this.#controller.signal;
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #releases: (() => void)[] = [];
-  #reason: RollcallError | undefined;
 
   /** @param ms `Infinity` for no limit. */
   constructor(ms: number, signals: readonly MaybeSignal[]) {
@@ -31,14 +30,13 @@ export class Deadline {
 
   /** Aborts with this error, unless it has happened already. */
   fail(reason: RollcallError): void {
-    this.#reason ??= reason;
     this.end();
-    this.#controller.abort(this.#reason);
+    this.#controller.abort(reason);
   }
 
   /** The error behind a failure: the deadline's, the server's, or `network`. */
   explain(error: unknown): RollcallError {
-    if (this.#reason !== undefined) return this.#reason;
+    if (this.signal.aborted) return this.signal.reason;
     if (error instanceof RollcallError) return error;
     return new RollcallError('network', `the server was not reached: ${reasonOf(error)}`, { cause: error });
   }
@@ -46,7 +44,7 @@ export class Deadline {
   /** The value, or the deadline's error if that comes first: for promises that take no signal. */
   race<T>(promise: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const onAbort = () => reject(this.#reason);
+      const onAbort = () => reject(this.signal.reason);
       if (this.signal.aborted) onAbort();
       promise.then(resolve, reject).finally(listen(this.signal, 'abort', onAbort));
     });
@@ -62,6 +60,12 @@ export class Deadline {
     this.lift();
     for (const release of this.#releases) release();
   }
+}
+
+/** The value, unless a signal aborts or the time is up first. @throws RollcallError */
+export function within<T>(ms: number, signals: readonly MaybeSignal[], promise: Promise<T>): Promise<T> {
+  const deadline = new Deadline(ms, signals);
+  return deadline.race(promise).finally(() => deadline.end());
 }
 
 /** `fetch` fails with "fetch failed"; the reason is in the cause. */

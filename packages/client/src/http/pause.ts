@@ -1,12 +1,11 @@
 import type { RollcallError } from '../rollcall-error.ts';
-import { Deadline, type MaybeSignal } from './deadline.ts';
+import { type MaybeSignal, within } from './deadline.ts';
 
 /** Waits. @throws RollcallError `aborted` as soon as one of the signals aborts */
 export async function pause(ms: number, ...signals: MaybeSignal[]): Promise<void> {
-  const deadline = new Deadline(ms, signals);
-  const error = await deadline.race(new Promise(() => {})).catch((reason: RollcallError) => reason);
-  deadline.end();
-  if ((error as RollcallError).code !== 'timeout') throw error;
+  await within(ms, signals, new Promise(() => {})).catch((error: RollcallError) => {
+    if (error.code !== 'timeout') throw error;
+  });
 }
 
 /**

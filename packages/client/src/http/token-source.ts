@@ -57,8 +57,8 @@ export class TokenSource {
     }
   }
 
-  /** Drops a token that the server rejected, if it is still the cached one. Returns whether there may be another. */
-  reject(token: string | undefined): boolean {
+  /** Drops a token that the server rejected, if it is still the cached one. Default: the cached one. Returns whether there may be another. */
+  reject(token: string | undefined = this.latest): boolean {
     if (typeof this.#token === 'string') return false;
     if (token !== undefined && this.latest === token) {
       this.latest = undefined;

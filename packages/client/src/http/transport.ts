@@ -66,7 +66,7 @@ export class Transport {
   link: SocketLink | undefined;
   /** Gets the code that reads streams over HTTP. */
   readonly loadStreams: LoadStreams;
-  readonly #tokens: TokenSource;
+  readonly tokens: TokenSource;
   readonly #timeoutMs: number;
   readonly #retries: number;
   readonly #fetch: typeof fetch;
@@ -79,7 +79,7 @@ export class Transport {
     const { url, token, timeoutMs = TIMEOUT_MS, retries = RETRIES, fetch: own } = options;
     this.loadStreams = loadStreams;
     this.base = new URL(url).href.replace(/\/+$/, '');
-    this.#tokens = new TokenSource(token, timeoutMs);
+    this.tokens = new TokenSource(token, timeoutMs);
     this.#timeoutMs = timeoutMs;
     this.#retries = retries;
     // The platform's `fetch` throws when it is called as a method.
@@ -139,34 +139,19 @@ export class Transport {
    */
   async open(outgoing: Outgoing, deadline: Deadline, isRenewed = false): Promise<Response> {
     deadline.signal.throwIfAborted();
-    const token = outgoing.anonymous === true ? undefined : await deadline.race(this.#tokens.get());
+    const token = outgoing.anonymous === true ? undefined : await deadline.race(this.tokens.get());
     const init = { ...requestInit(outgoing, token), signal: deadline.signal };
     const response = await this.#fetch(this.#urlOf(outgoing), init);
     if (response.ok || response.status === 304) return response;
     const error = errorOfResponse(response, await response.text());
-    const canRenew = error.aboutToken && !isRenewed && token !== undefined && this.#tokens.reject(token);
+    const canRenew = error.aboutToken && !isRenewed && token !== undefined && this.tokens.reject(token);
     if (canRenew) return this.open(outgoing, deadline, true);
     throw error;
   }
 
-  /** The token of the next request. @throws RollcallError `network` or `timeout` */
-  token(): Promise<string> {
-    return this.#tokens.get();
-  }
-
-  /** The token that follows, before the server rejects the cached one; null where there is only one. @throws as {@link token} */
-  renewToken(): Promise<string | null> {
-    return this.#tokens.renew();
-  }
-
-  /** Drops the token, which the server rejected in a stream. Returns whether there may be another. */
-  rejectToken(): boolean {
-    return this.#tokens.reject(this.#tokens.latest);
-  }
-
   /** Sends without waiting, also from a page that unloads (`keepalive`). The result is not reported. */
   dispatch(outgoing: Outgoing): void {
-    const token = this.#tokens.latest;
+    const token = this.tokens.latest;
     if (token === undefined) return;
     const init = { ...requestInit(outgoing, token), keepalive: true };
     this.#fetch(this.#urlOf(outgoing), init).catch(() => {});

@@ -1,4 +1,4 @@
-import { Deadline } from '../http/deadline.ts';
+import { within } from '../http/deadline.ts';
 import type { Transport } from '../http/transport.ts';
 import { AnnouncedLocations } from './announced-locations.ts';
 import { Announcement, type AnnouncementOptions } from './announcement.ts';
@@ -43,9 +43,7 @@ export class Announcements {
 
   /** Leaves all of them; resolves after {@link LEAVE_TIMEOUT_MS} at the latest. */
   async leave(): Promise<void> {
-    const limit = new Deadline(LEAVE_TIMEOUT_MS, []);
     const left = Promise.all([...this.#open].map((announcement) => announcement.leave()));
-    await limit.race(left).catch(() => {});
-    limit.end();
+    await within(LEAVE_TIMEOUT_MS, [], left).catch(() => {});
   }
 }

@@ -17,7 +17,8 @@ export function connectionID(): string {
   const key = `rollcall-connection-${clients}`;
   clients += 1;
   const storage = sessionStorageOf();
-  const id = storage?.getItem(key) ?? randomID();
+  // It is no secret: it counts for its own user alone.
+  const id = storage?.getItem(key) ?? `${Math.random()}${Math.random()}`;
   storage?.removeItem(key);
   if (storage !== undefined) onPage('pagehide', () => storage.setItem(key, id));
   return id;
@@ -34,5 +35,3 @@ function sessionStorageOf(): Storage | undefined {
   }
 }
 
-/** It is no secret: it counts for its own user alone. */
-const randomID = () => [0, 0].map(() => Math.random().toString(36).slice(2)).join('');

@@ -1,4 +1,5 @@
 import type { StatusOfConnections } from '../connection-status.ts';
+import type { TokenSource } from '../http/token-source.ts';
 
 /** What the link needs of the client's transport. */
 export interface LinkedTransport {
@@ -6,8 +7,6 @@ export interface LinkedTransport {
   readonly closing: AbortSignal;
   readonly status: StatusOfConnections;
   readonly connectionID: string | undefined;
-  token(): Promise<string>;
-  renewToken(): Promise<string | null>;
-  rejectToken(): boolean;
+  readonly tokens: TokenSource;
   json<Body>(method: 'GET', path: string, options: { readonly retries: number }): Promise<Body>;
 }

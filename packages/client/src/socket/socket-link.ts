@@ -26,10 +26,19 @@ const CHECK_MS = 25_000;
 /** Between two updates of presence: 40 a second, of the 50 that the server accepts. */
 const UPDATE_EVERY_MS = 25;
 
-interface Opening {
-  readonly promise: Promise<boolean>;
-  readonly resolve: (isOpen: boolean) => void;
-  readonly reject: (error: RollcallError) => void;
+/** What waits for the socket: `resolve` with false where HTTP is to be used. */
+class Opening {
+  resolve!: (isOpen: boolean) => void;
+  reject!: (error: RollcallError) => void;
+  readonly promise: Promise<boolean> = new Promise((resolve, reject) => {
+    this.resolve = resolve;
+    this.reject = reject;
+  });
+
+  constructor() {
+    // There may be no waiting caller any more.
+    this.promise.catch(() => {});
+  }
 }
 
 /**
@@ -94,7 +103,7 @@ export class SocketLink {
   ready(): Promise<boolean> {
     if (!this.isUsed) return Promise.resolve(false);
     if (this.#open !== null) return Promise.resolve(true);
-    this.#opening ??= opening();
+    this.#opening ??= new Opening();
     if (this.#timer === undefined) void this.#connect();
     return this.#opening.promise;
   }
@@ -144,7 +153,7 @@ export class SocketLink {
     if (!this.#hasBeenOpen && this.#failures === 0) status.report(this, 'connecting');
     let socket: Socket | null = null;
     try {
-      const token = await this.#transport.token();
+      const token = await this.#transport.tokens.get();
       if (isOver()) return;
       socket = new Socket(`${base.replace(/^http/, 'ws')}/v1/client/socket`, () => this.#renew());
       this.#socket = socket;
@@ -185,7 +194,7 @@ export class SocketLink {
   #failed(error: RollcallError): void {
     const code = (error as Partial<SocketLost>).closeCode;
     const isAboutToken = error.aboutToken || code === TOKEN_ENDED;
-    const canRenew = isAboutToken && !this.#isTokenRenewed && this.#transport.rejectToken();
+    const canRenew = isAboutToken && !this.#isTokenRenewed && this.#transport.tokens.reject();
     if ((isAboutToken && !canRenew) || code === FORBIDDEN || /_not_found$/.test(error.code)) {
       this.#end(errorOfClose(error));
       return;
@@ -246,7 +255,7 @@ export class SocketLink {
     this.#renewal = setTimeout(async () => {
       this.#renewedAt = performance.now();
       try {
-        const token = await this.#transport.renewToken();
+        const token = await this.#transport.tokens.renew();
         if (token !== null) await this.#open?.request({ op: 'auth', token });
       } catch {
         // The token cannot be had now. The old one is good for some seconds.
@@ -310,18 +319,6 @@ export class SocketLink {
     // That the user is not let in is shown until something uses the socket again.
     if (!this.#isRejected) this.#transport.status.report(this, null);
   }
-}
-
-function opening(): Opening {
-  let resolve: Opening['resolve'] = () => {};
-  let reject: Opening['reject'] = () => {};
-  const promise = new Promise<boolean>((onOpen, onError) => {
-    resolve = onOpen;
-    reject = onError;
-  });
-  // There may be no waiting caller any more.
-  promise.catch(() => {});
-  return { promise, resolve, reject };
 }
 
 /** The server has closed the socket with the reason: `user_not_found`. */

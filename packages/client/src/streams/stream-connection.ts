@@ -1,5 +1,6 @@
 import { Deadline, type MaybeSignal } from '../http/deadline.ts';
 import type { Query } from '../http/path.ts';
+import type { TokenSource } from '../http/token-source.ts';
 import { RollcallError } from '../rollcall-error.ts';
 import { EventStreamParser, type StreamEvent } from './event-stream.ts';
 import type { ReceivedEvent } from './received-event.ts';
@@ -9,8 +10,7 @@ import { onSilence } from './silence.ts';
 export interface StreamTransport {
   /** The server's URL. */
   readonly base: string;
-  /** The token of the next request. @throws RollcallError */
-  token(): Promise<string>;
+  readonly tokens: TokenSource;
   /** A successful response, its body still unread. @throws RollcallError, or what `fetch` throws */
   open(
     request: {

@@ -1,4 +1,4 @@
-import { Deadline } from '../http/deadline.ts';
+import { Deadline, within } from '../http/deadline.ts';
 import { type Filter, filterQuery } from '../http/filter.ts';
 import { backoffMs, pause } from '../http/pause.ts';
 import type { Transport } from '../http/transport.ts';
@@ -115,16 +115,7 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
   async #isThroughSocket(): Promise<boolean> {
     const { link } = this.#transport;
     if (link === undefined || this.#frame === undefined) return false;
-    return this.#until(Number.POSITIVE_INFINITY, (deadline) => deadline.race(link.ready()));
-  }
-
-  async #until<Result>(ms: number, use: (deadline: Deadline) => Promise<Result>): Promise<Result> {
-    const deadline = new Deadline(ms, this.#stops);
-    try {
-      return await use(deadline);
-    } finally {
-      deadline.end();
-    }
+    return within(Number.POSITIVE_INFINITY, this.#stops, link.ready());
   }
 
   /** The events of one watch of the socket. @throws RollcallError whenever it ends */
@@ -141,17 +132,13 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
         this.#transport.status.report(this, null);
         this.#options.onOpen?.();
       };
-      for await (const received of this.#linkOf().watch(frame, deadline, onOpen)) {
+      for await (const received of (this.#transport.link as SocketLink).watch(frame, deadline, onOpen)) {
         const event = this.#take(received);
         if (event !== null) yield event;
       }
     } finally {
       deadline.end();
     }
-  }
-
-  #linkOf(): SocketLink {
-    return this.#transport.link as SocketLink;
   }
 
   /** The event as the consumer gets it. It is the last one from now on. */
@@ -179,7 +166,7 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
   /** The chunks of one connection. @throws RollcallError */
   async #chunks(): Promise<AsyncGenerator<StreamChunk, void, undefined>> {
     const transport = this.#transport;
-    const open = await this.#until(LOAD_TIMEOUT_MS, (deadline) => deadline.race(transport.loadStreams()));
+    const open = await within(LOAD_TIMEOUT_MS, this.#stops, transport.loadStreams());
     return open(transport, {
       path: this.#path(),
       query: filterQuery(this.#options),
@@ -200,7 +187,7 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
   /** Waits before the next attempt. @throws RollcallError the same error, when it is not retryable */
   async #recover(error: RollcallError): Promise<void> {
     // The token was accepted first and rejected later; when connecting, the transport renews it.
-    if (error.aboutToken && error.status === 0 && !this.#isRenewed && this.#transport.rejectToken()) {
+    if (error.aboutToken && error.status === 0 && !this.#isRenewed && this.#transport.tokens.reject()) {
       this.#isRenewed = true;
       return;
     }
