@@ -231,6 +231,24 @@ describe('threads and messages with a client token', () => {
     await rollcall.threads.delete(id);
   });
 
+  test('threads and messages of the user are written with the ETag of getTagged as ifMatch', async () => {
+    const u = asUser('u', { group_id: 'g' });
+    const { id } = await u.threads.create({ name: 'Plans' });
+    const { value, etag } = await u.threads.getTagged(id);
+    assert.equal(value.unread, 0);
+    await u.threads.put(id, { resolved: true }, { ifMatch: etag });
+    await rejects(u.threads.put(id, { resolved: false }, { ifMatch: etag }), 'invalid_request', 412);
+    await rejects(u.threads.markSeen(id, {}, { ifMatch: etag }), 'invalid_request', 412);
+    await u.threads.markSeen(id, {}, { ifMatch: (await u.threads.getTagged(id)).etag });
+    const messages = u.threads.messages(id);
+    await messages.create({ id: '1', content: textContent('Yes?') });
+    const before = await messages.getTagged('1');
+    assert.equal(before.value.plaintext, 'Yes?');
+    await messages.put('1', { deleted: true }, { ifMatch: before.etag });
+    await rejects(messages.put('1', { deleted: false }, { ifMatch: before.etag }), 'invalid_request', 412);
+    await rollcall.threads.delete(id);
+  });
+
   test('messages are written as the user, who changes and hides their own ones alone', async () => {
     const [u, v] = [asUser('u').threads.messages('t'), asUser('v').threads.messages('t')];
     const { id } = await u.create({ content: textContent('In May') });

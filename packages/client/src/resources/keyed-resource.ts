@@ -35,6 +35,12 @@ export abstract class KeyedResource<Value, Write, Creation, Creating = Done> ext
     return this.transport.json('GET', this.pathOf(id), options);
   }
 
+  /** The value with its ETag, for a conditional write: `put(id, write, { ifMatch: etag })`. */
+  async getTagged(id: string, options?: CallOptions): Promise<Tagged<Value>> {
+    const { body, headers } = await this.transport.send({ method: 'GET', path: this.pathOf(id) }, options);
+    return { value: body as Value, etag: headers.get('etag') ?? '' };
+  }
+
   /** Creates or updates; only supplied fields change. The `members` of a group replace the list. */
   async put(id: string, body: Write, options?: CallOptions & Precondition): Promise<Done> {
     return this.write('PUT', this.pathOf(id), options, { body });
@@ -65,19 +71,14 @@ export abstract class KeyedResource<Value, Write, Creation, Creating = Done> ext
   }
 }
 
-/** The same for a host, which also reads with ETags and deletes. */
+/** The same for a host, which also reads what has changed, and deletes. */
 export abstract class HostedResource<Value, Write, Creation, Creating = Done> extends KeyedResource<
   Value,
   Write,
   Creation,
   Creating
 > {
-  /** The value with its ETag, for a conditional write: `put(id, write, { ifMatch: etag })`. */
-  async getTagged(id: string, options?: CallOptions): Promise<Tagged<Value>> {
-    return (await this.getIfChanged(id, undefined, options)) as Tagged<Value>;
-  }
-
-  /** The same, or null when the value has not changed since `etag`, where one is given. */
+  /** The value with its ETag, or null when it has not changed since `etag`, where one is given. */
   async getIfChanged(
     id: string,
     etag: string | undefined,

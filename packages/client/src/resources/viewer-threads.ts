@@ -11,7 +11,7 @@ import type {
 } from '../protocol.ts';
 import { type StreamOptions, Watch } from '../streams/watch.ts';
 import type { ThreadsWatch } from '../streams/watches.ts';
-import { KeyedResource } from './keyed-resource.ts';
+import { KeyedResource, type Precondition } from './keyed-resource.ts';
 import { listAt } from './list-at.ts';
 import { ViewerMessages } from './viewer-messages.ts';
 
@@ -31,8 +31,8 @@ export class ViewerThreads extends KeyedResource<
   }
 
   /** The viewer has seen the thread up to the message, or up to now. */
-  async markSeen(id: string, body: ThreadSeen = {}, options?: CallOptions): Promise<Done> {
-    return this.transport.json('PUT', `${this.pathOf(id)}/seen`, options, { body });
+  async markSeen(id: string, body: ThreadSeen = {}, options?: CallOptions & Precondition): Promise<Done> {
+    return this.write('PUT', `${this.pathOf(id)}/seen`, options, { body });
   }
 
   /** The events of the group's threads: `for await (const event of client.threads.watch())`. */
