@@ -7,7 +7,6 @@ import { listAt } from './resources/list-at.ts';
 import { ViewerPresence } from './resources/viewer-presence.ts';
 import { ViewerThreads } from './resources/viewer-threads.ts';
 import { connectionID } from './socket/connection-id.ts';
-import { hasWebSocket } from './socket/socket.ts';
 import { SocketLink } from './socket/socket-link.ts';
 import { loadPageStreams } from './streams/load-page-streams.ts';
 
@@ -26,7 +25,8 @@ export class RollcallClient extends Connection {
   constructor({ socket = true, ...options }: ClientOptions) {
     super(options, loadPageStreams);
     this.transport.connectionID = connectionID();
-    if (socket && hasWebSocket()) this.transport.link = new SocketLink(this.transport);
+    // Node 20 has none.
+    if (socket && globalThis.WebSocket) this.transport.link = new SocketLink(this.transport);
   }
 
   /** The user of the token, and their active groups. @throws RollcallError */

@@ -27,17 +27,17 @@ interface ErrorDetails {
 /** The error of every failed call. */
 export class RollcallError extends Error {
   /** Stable, for programs; `message` is for people. */
-  readonly code: RollcallErrorCode;
+  declare readonly code: RollcallErrorCode;
   /** The HTTP status; 0 without a response. */
-  readonly status: number;
+  declare readonly status: number;
   /** Whether sending the same request again can succeed. */
-  readonly retryable: boolean;
+  declare readonly retryable: boolean;
   /** The request's ID in the server's log; null without a response. */
-  readonly requestId: string | null;
+  declare readonly requestId: string | null;
   /** The response's `Retry-After`, in milliseconds. */
-  readonly retryAfterMs: number | undefined;
+  declare readonly retryAfterMs: number | undefined;
   /** Whether the token was rejected: a new one may be accepted. */
-  readonly aboutToken: boolean;
+  declare readonly aboutToken: boolean;
 
   constructor(code: RollcallErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details);

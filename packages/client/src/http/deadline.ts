@@ -17,12 +17,10 @@ export class Deadline {
   /** @param ms `Infinity` for no limit. */
   constructor(ms: number, signals: readonly MaybeSignal[]) {
     const onTimeUp = () => this.fail(new RollcallError('timeout', `no response within ${ms} ms`));
-    if (Number.isFinite(ms)) this.#timer = setTimeout(onTimeUp, ms);
+    if (ms < Number.POSITIVE_INFINITY) this.#timer = setTimeout(onTimeUp, ms);
     for (const signal of signals) {
-      const onAbort = () => {
-        const cause = signal?.reason;
-        this.fail(new RollcallError('aborted', 'the request was aborted', { cause }));
-      };
+      const onAbort = () =>
+        this.fail(new RollcallError('aborted', 'the request was aborted', { cause: signal?.reason }));
       this.#releases.push(listen(signal, 'abort', onAbort));
       if (signal?.aborted) onAbort();
     }

@@ -1,5 +1,5 @@
 import { RollcallError } from '../rollcall-error.ts';
-import { Deadline, reasonOf } from './deadline.ts';
+import { reasonOf, within } from './deadline.ts';
 
 /**
  * A token, or a function that gets one: called for the first request, when the server rejected the last token, and before that one ends.
@@ -12,7 +12,8 @@ const TOKEN = /^[\w.~+/=-]+$/;
 
 /** Caches a token until the server rejects it. */
 export class TokenSource {
-  readonly #token: Token;
+  /** Null where there is only one token. */
+  readonly #source: (() => string | Promise<string>) | null = null;
   readonly #timeoutMs: number;
   #current: Promise<string> | undefined;
   /** The cached token, if there is one: for a page that unloads and cannot wait. */
@@ -20,9 +21,9 @@ export class TokenSource {
 
   /** @param timeoutMs how long the function may take */
   constructor(token: Token, timeoutMs: number) {
-    this.#token = token;
     this.#timeoutMs = timeoutMs;
     if (typeof token === 'string') this.latest = token;
+    else this.#source = token;
   }
 
   /** Concurrent calls share one call of the function. @throws RollcallError `network` or `timeout` */
@@ -33,33 +34,30 @@ export class TokenSource {
 
   /** Gets the token that follows the cached one, which is used until then; null where there is only one. @throws as {@link get} */
   async renew(): Promise<string | null> {
-    if (typeof this.#token === 'string') return null;
+    if (this.#source === null) return null;
     const token = await this.#request();
     this.#current = Promise.resolve(token);
     return token;
   }
 
   async #request(): Promise<string> {
-    if (typeof this.#token === 'string') return this.#token;
-    const limit = new Deadline(this.#timeoutMs, []);
+    if (this.#source === null) return this.latest as string;
     try {
-      const token = await limit.race(Promise.resolve().then(this.#token));
+      const token = await within(this.#timeoutMs, [], Promise.resolve().then(this.#source));
       if (typeof token !== 'string' || !TOKEN.test(token)) throw new Error('the function returned none');
       this.latest = token;
       return token;
     } catch (error) {
       // A failed renewal changes nothing.
       if (this.latest === undefined) this.#current = undefined;
-      const { code } = limit.explain(error);
+      const code = error instanceof RollcallError ? error.code : 'network';
       throw new RollcallError(code, `there is no token: ${reasonOf(error)}`, { cause: error });
-    } finally {
-      limit.end();
     }
   }
 
   /** Drops a token that the server rejected, if it is still the cached one. Default: the cached one. Returns whether there may be another. */
   reject(token: string | undefined = this.latest): boolean {
-    if (typeof this.#token === 'string') return false;
+    if (this.#source === null) return false;
     if (token !== undefined && this.latest === token) {
       this.latest = undefined;
       this.#current = undefined;

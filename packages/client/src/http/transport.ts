@@ -139,20 +139,20 @@ export class Transport {
    */
   async open(outgoing: Outgoing, deadline: Deadline, isRenewed = false): Promise<Response> {
     deadline.signal.throwIfAborted();
-    const token = outgoing.anonymous === true ? undefined : await deadline.race(this.tokens.get());
+    const token = outgoing.anonymous ? undefined : await deadline.race(this.tokens.get());
     const init = { ...requestInit(outgoing, token), signal: deadline.signal };
     const response = await this.#fetch(this.#urlOf(outgoing), init);
     if (response.ok || response.status === 304) return response;
     const error = errorOfResponse(response, await response.text());
-    const canRenew = error.aboutToken && !isRenewed && token !== undefined && this.tokens.reject(token);
-    if (canRenew) return this.open(outgoing, deadline, true);
+    if (error.aboutToken && !isRenewed && token && this.tokens.reject(token))
+      return this.open(outgoing, deadline, true);
     throw error;
   }
 
   /** Sends without waiting, also from a page that unloads (`keepalive`). The result is not reported. */
   dispatch(outgoing: Outgoing): void {
     const token = this.tokens.latest;
-    if (token === undefined) return;
+    if (!token) return;
     const init = { ...requestInit(outgoing, token), keepalive: true };
     this.#fetch(this.#urlOf(outgoing), init).catch(() => {});
   }

@@ -24,7 +24,7 @@ const POSSIBLE_MAX = 100;
  * the latest state wins.
  */
 export class AnnouncedLocations {
-  readonly #updates: PresenceUpdates;
+  readonly updates: PresenceUpdates;
   /** By announcement: the key of the last location that the server accepted. */
   readonly #announcers = new Map<Announcer, string | null>();
   /** Locations where the server may have the user because of this client, by key; the oldest first. */
@@ -34,8 +34,7 @@ export class AnnouncedLocations {
 
   /** @param updates sends them */
   constructor(updates: PresenceUpdates) {
-    this.#updates = updates;
-    updates.onOpen = () => this.#renew(() => true);
+    this.updates = updates;
   }
 
   /** Whether no announcement is left. */
@@ -43,19 +42,14 @@ export class AnnouncedLocations {
     return this.#announcers.size === 0;
   }
 
-  /** Whether the server holds what is announced until the socket closes, without refreshing. */
-  get isHeld(): boolean {
-    return this.#updates.isHeld;
-  }
-
   add(announcer: Announcer): void {
-    this.#updates.open();
+    this.updates.open(() => this.#renew(() => true));
     this.#announcers.set(announcer, null);
   }
 
   remove(announcer: Announcer): void {
     this.#announcers.delete(announcer);
-    if (this.isUnused) this.#updates.close();
+    if (this.isUnused) this.updates.close();
   }
 
   /** Runs one task at a time, in the order of the calls; a failed task does not stop the next one. */
@@ -112,8 +106,8 @@ export class AnnouncedLocations {
   vanish(): void {
     this.#sending?.abort();
     // A socket ends with its page, and what it holds with it.
-    for (const possible of this.isHeld ? [] : this.#possible.values()) {
-      this.#updates.dispatch({ location: possible.location, absent: true });
+    for (const possible of this.updates.isHeld ? [] : this.#possible.values()) {
+      this.updates.dispatch({ location: possible.location, absent: true });
     }
     this.#possible.clear();
   }
@@ -121,7 +115,7 @@ export class AnnouncedLocations {
   /** Returns the error with which the server rejects the update permanently. @throws RollcallError any other */
   async #send(key: string, update: LocationUpdate, options: CallOptions): Promise<RollcallError | null> {
     try {
-      await this.#updates.send(update, options);
+      await this.updates.send(update, options);
       return null;
     } catch (reason) {
       const error = reason as RollcallError;
@@ -141,9 +135,7 @@ export class AnnouncedLocations {
   }
 
   #renew(isAffected: (wanted: AnnouncedLocation) => boolean): void {
-    const affected = [...this.#announcers.keys()].filter(
-      ({ wanted }) => wanted !== null && isAffected(wanted),
-    );
-    for (const announcer of affected) announcer.renew();
+    for (const announcer of [...this.#announcers.keys()])
+      if (announcer.wanted !== null && isAffected(announcer.wanted)) announcer.renew();
   }
 }

@@ -40,7 +40,7 @@ export class Announcement {
   readonly #options: AnnouncementOptions;
   readonly #everyMs: number;
   readonly #release: (() => void)[] = [];
-  #end: (error: RollcallError | null) => void = () => {};
+  #end!: (error: RollcallError | null) => void;
   #announced: AnnouncedLocation;
   /** The page is unloaded, or hidden with throttled timers. */
   #isAway = false;
@@ -127,7 +127,7 @@ export class Announcement {
   /** The page is shown again. After sleep, an update can be due before its timer fires. */
   #comeBack(): void {
     if (isPageHidden()) return;
-    const isDue = this.#isAway || (!this.#shared.isHeld && Date.now() - this.#sentAt > this.#everyMs);
+    const isDue = this.#isAway || (!this.#shared.updates.isHeld && Date.now() - this.#sentAt > this.#everyMs);
     this.#isAway = false;
     if (isDue) this.renew();
   }
@@ -206,14 +206,14 @@ export class Announcement {
     const dueAt = Date.now() + delayMs;
     this.#timer = setTimeout(() => {
       // A throttled timer fires once a minute. Without this, the user would expire and arrive again each time.
-      this.#isAway ||= !this.#shared.isHeld && isPageHidden() && Date.now() - dueAt > this.#everyMs;
+      this.#isAway ||= !this.#shared.updates.isHeld && isPageHidden() && Date.now() - dueAt > this.#everyMs;
       this.renew();
     }, delayMs);
   }
 
   /** 80 to 100 % of the interval, so that announcements do not all refresh at the same time. */
   #delayMs(): number {
-    const everyMs = this.#shared.isHeld ? HELD_EVERY_MS : this.#everyMs;
+    const everyMs = this.#shared.updates.isHeld ? HELD_EVERY_MS : this.#everyMs;
     if (this.#failures === 0) return everyMs * (0.8 + Math.random() / 5);
     const firstMs = this.#isLeaving ? LEAVE_FIRST_RETRY_MS : FIRST_RETRY_MS;
     return Math.max(this.#retryAfterMs, backoffMs(this.#failures - 1, firstMs, this.#everyMs));
@@ -221,7 +221,6 @@ export class Announcement {
 
   #finish(): void {
     this.#isOver = true;
-    clearTimeout(this.#timer);
     for (const release of this.#release) release();
     this.#end(this.#error);
   }

@@ -1,4 +1,4 @@
-import { Deadline } from '../http/deadline.ts';
+import { within } from '../http/deadline.ts';
 import type { CallOptions, Outgoing, Transport } from '../http/transport.ts';
 import type { RollcallError } from '../rollcall-error.ts';
 import type { AnnouncedLocation } from './announced-location.ts';
@@ -11,14 +11,11 @@ const TIMEOUT_MS = 10_000;
 
 /** Sends the updates of one user in one group: through the client's socket where it has one, and otherwise as requests. */
 export class PresenceUpdates {
-  /** Called whenever a socket has logged in, which may hold nothing yet. */
-  onOpen: () => void = () => {};
-  /** Whether the last update went through the socket. */
+  /** Whether the last update went through the socket: the server holds it until that closes, without refreshing. */
   isHeld: boolean;
   readonly #transport: Transport;
   readonly #groupID: string | undefined;
   readonly #path: () => string;
-  #release: () => void = () => {};
 
   constructor(transport: Transport, groupID: string | undefined, path: () => string) {
     this.#transport = transport;
@@ -27,40 +24,35 @@ export class PresenceUpdates {
     this.isHeld = transport.link?.isUsed === true;
   }
 
-  /** Keeps the socket open. Idempotent. */
-  open(): void {
-    const { link } = this.#transport;
-    if (link === undefined) return;
-    this.#release();
-    link.acquire(this);
-    this.#release = link.onOpen(() => this.onOpen());
+  /** Keeps the socket open. Calls the listener whenever a socket has logged in, which may hold nothing yet. Idempotent. */
+  open(onOpen: () => void): void {
+    this.#transport.link?.acquire(this, onOpen);
   }
 
   close(): void {
     const { link, status } = this.#transport;
-    this.#release();
     link?.release(this);
     status.report(this, null);
   }
 
+  /** Waits for the socket, where updates go through it. @throws RollcallError */
+  async ready({ signal }: CallOptions): Promise<void> {
+    const { link, closing } = this.#transport;
+    if (link !== undefined) this.isHeld = await within(TIMEOUT_MS, [signal, closing], link.ready());
+  }
+
   /** @throws RollcallError */
-  async send({ absent, ...update }: LocationUpdate, options: CallOptions): Promise<void> {
+  async send(update: LocationUpdate, options: CallOptions): Promise<void> {
     const { link, closing, status } = this.#transport;
-    if (link !== undefined) {
-      const deadline = new Deadline(TIMEOUT_MS, [options.signal, closing]);
-      try {
-        this.isHeld = await deadline.race(link.ready());
-        const op = absent === true ? 'absent' : 'present';
-        if (this.isHeld) {
-          status.report(this, null);
-          return await deadline.race(link.update({ op, groupID: this.#groupID, ...update }));
-        }
-      } finally {
-        deadline.end();
-      }
+    await this.ready(options);
+    if (this.isHeld && link) {
+      status.report(this, null);
+      const { absent, ...more } = update;
+      const frame = { op: absent ? 'absent' : 'present', groupID: this.#groupID, ...more };
+      return within(TIMEOUT_MS, [options.signal, closing], link.update(frame));
     }
     try {
-      await this.#transport.send(this.#request(absent ? { ...update, absent } : update), options);
+      await this.#transport.send(this.#request(update), options);
       status.report(this, 'open');
     } catch (error) {
       // The user is not seen where they are: a socket reports this too.

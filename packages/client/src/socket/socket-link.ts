@@ -1,10 +1,11 @@
-import type { Deadline } from '../http/deadline.ts';
+import { Deadline, type MaybeSignal } from '../http/deadline.ts';
 import { backoffMs } from '../http/pause.ts';
 import { listen } from '../listen.ts';
 import { isPageHidden, onPage } from '../page-life.ts';
 import { RollcallError } from '../rollcall-error.ts';
 import { EventQueue } from '../streams/event-queue.ts';
 import type { ReceivedEvent } from '../streams/received-event.ts';
+import type { StreamChunk } from '../streams/stream-connection.ts';
 import type { LinkedTransport } from './linked-transport.ts';
 import { CLOSED, type Frame, LIMITED, Socket, SocketLost } from './socket.ts';
 
@@ -26,34 +27,21 @@ const CHECK_MS = 25_000;
 /** Between two updates of presence: 40 a second, of the 50 that the server accepts. */
 const UPDATE_EVERY_MS = 25;
 
-/** What waits for the socket: `resolve` with false where HTTP is to be used. */
-class Opening {
-  resolve!: (isOpen: boolean) => void;
-  reject!: (error: RollcallError) => void;
-  readonly promise: Promise<boolean> = new Promise((resolve, reject) => {
-    this.resolve = resolve;
-    this.reject = reject;
-  });
-
-  constructor() {
-    // There may be no waiting caller any more.
-    this.promise.catch(() => {});
-  }
-}
-
 /**
  * The one socket of a client, which all of its watches and announcements share. It is open while something uses it. It
  * reconnects by itself; where there is no socket, `ready()` returns that HTTP is to be used.
  */
 export class SocketLink {
   readonly #transport: LinkedTransport;
-  readonly #users = new Set<object>();
-  readonly #openListeners = new Set<() => void>();
+  /** What uses the socket, with its listeners. */
+  readonly #users = new Map<object, () => void>();
   #releasePage: (() => void)[] = [];
   #socket: Socket | null = null;
   /** The socket of {@link ready}: logged in. */
   #open: Socket | null = null;
-  #opening: Opening | null = null;
+  /** What {@link ready} waits for: an error where there may be no caller who waits. */
+  #opening: Promise<boolean | RollcallError> | null = null;
+  #resolve: (result: boolean | RollcallError) => void = () => {};
   /** Identifies the attempt to connect; null when there is none. */
   #attempt: object | null = null;
   #isSuspended = false;
@@ -81,9 +69,9 @@ export class SocketLink {
     return performance.now() >= this.#httpUntil;
   }
 
-  /** Keeps the socket open until the user is released. */
-  acquire(user: object): void {
-    this.#users.add(user);
+  /** Keeps the socket open until the user is released. Calls the listener whenever a socket has logged in. */
+  acquire(user: object, onOpen: () => void = () => {}): void {
+    this.#users.set(user, onOpen);
     clearTimeout(this.#idle);
     if (this.#users.size === 1 && this.#releasePage.length === 0) this.#listenToPage();
   }
@@ -93,33 +81,37 @@ export class SocketLink {
     this.#idle = setTimeout(() => this.#disconnect(), IDLE_MS);
   }
 
-  /** Calls the listener whenever a socket has logged in. Returns the function that unsubscribes. */
-  onOpen(listener: () => void): () => void {
-    this.#openListeners.add(listener);
-    return () => this.#openListeners.delete(listener);
-  }
-
   /** True once the socket is open; false where HTTP is to be used. @throws RollcallError when the user is not let in */
-  ready(): Promise<boolean> {
-    if (!this.isUsed) return Promise.resolve(false);
-    if (this.#open !== null) return Promise.resolve(true);
-    this.#opening ??= new Opening();
+  async ready(): Promise<boolean> {
+    if (!this.isUsed) return false;
+    if (this.#open !== null) return true;
+    this.#opening ??= new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
     if (this.#timer === undefined) void this.#connect();
-    return this.#opening.promise;
+    const result = await this.#opening;
+    if (result instanceof RollcallError) throw result;
+    return result;
   }
 
   /** Sends an update of presence, no more than 40 a second. @throws RollcallError */
   async update(frame: Frame): Promise<void> {
-    const waitMs = Math.max(0, this.#nextUpdateAt - performance.now());
-    this.#nextUpdateAt = Math.max(this.#nextUpdateAt, performance.now()) + UPDATE_EVERY_MS;
+    const now = performance.now();
+    const waitMs = Math.max(0, this.#nextUpdateAt - now);
+    this.#nextUpdateAt = now + waitMs + UPDATE_EVERY_MS;
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
     await this.#current().request(frame);
   }
 
   /** The events of a watch, until the socket is lost. @throws RollcallError whenever it ends */
-  async *watch(frame: Frame, deadline: Deadline, onOpen: () => void): AsyncGenerator<ReceivedEvent> {
+  async *watch(
+    frame: Frame,
+    signals: readonly MaybeSignal[],
+    onOpen: () => void,
+  ): AsyncGenerator<StreamChunk> {
     const socket = this.#current();
     const queue = new EventQueue<ReceivedEvent>();
+    const deadline = new Deadline(Number.POSITIVE_INFINITY, signals);
     const opening = socket.request(frame, (event) => queue.push(event));
     try {
       await deadline.race(opening);
@@ -129,9 +121,10 @@ export class SocketLink {
         // The watch goes on from the last event that was taken.
         if (event === null) throw new SocketLost('the consumer of the watch is too slow');
         if (event.type === 'lost') throw event.data;
-        yield event;
+        yield { messages: [event], lastId: event.id };
       }
     } finally {
+      deadline.end();
       // Also where the server has not opened it yet.
       opening.then((ref) => socket.unwatch(ref)).catch(() => {});
     }
@@ -172,6 +165,11 @@ export class SocketLink {
     }
   }
 
+  #answer(result: boolean | RollcallError): void {
+    this.#resolve(result);
+    this.#opening = null;
+  }
+
   #opened(socket: Socket): void {
     this.#attempt = null;
     this.#open = socket;
@@ -180,9 +178,8 @@ export class SocketLink {
     this.#isTokenRenewed = false;
     this.#check = setInterval(() => this.#checkAlive(), CHECK_MS);
     this.#transport.status.report(this, 'open');
-    this.#opening?.resolve(true);
-    this.#opening = null;
-    for (const listener of this.#openListeners) listener();
+    this.#answer(true);
+    for (const onOpen of this.#users.values()) onOpen();
     void socket.ended.then((error) => {
       if (this.#open !== socket) return;
       this.#close();
@@ -222,12 +219,11 @@ export class SocketLink {
     this.#isRejected = true;
     this.#hasBeenOpen = false;
     this.#transport.status.report(this, 'closed', error);
-    this.#opening?.reject(error);
-    this.#opening = null;
+    this.#answer(error);
     this.#failures = 0;
     this.#isTokenRenewed = false;
     // Announcements learn it with their next update.
-    for (const listener of this.#openListeners) listener();
+    for (const onOpen of this.#users.values()) onOpen();
   }
 
   /** Whether the server answers over HTTP, although it opened no socket. */
@@ -244,8 +240,7 @@ export class SocketLink {
     this.#httpUntil = performance.now() + HTTP_MS;
     this.#failures = 0;
     this.#transport.status.report(this, null);
-    this.#opening?.resolve(false);
-    this.#opening = null;
+    this.#answer(false);
   }
 
   /** The token ends soon. A token that has as little time left is not requested again at once. */
@@ -271,7 +266,7 @@ export class SocketLink {
 
   /** The machine was asleep or offline, or the page was in the background. */
   #wakeUp(): void {
-    if (isPageHidden() || this.#isSuspended) return;
+    if (isPageHidden()) return;
     this.#checkAlive();
     if (this.#timer !== undefined) this.#connectNow();
   }
@@ -312,8 +307,7 @@ export class SocketLink {
     for (const release of this.#releasePage) release();
     this.#releasePage = [];
     this.#close();
-    this.#opening?.reject(new RollcallError('aborted', CLOSED));
-    this.#opening = null;
+    this.#answer(new RollcallError('aborted', CLOSED));
     this.#failures = 0;
     this.#hasBeenOpen = false;
     // That the user is not let in is shown until something uses the socket again.

@@ -38,9 +38,6 @@ const LATE = 'the server did not answer in time';
 /** The reason where the client itself closed the socket. */
 export const CLOSED = 'the socket is closed';
 
-/** Whether the platform has WebSockets: Node 20 has none. */
-export const hasWebSocket = (): boolean => (globalThis as { WebSocket?: unknown }).WebSocket !== undefined;
-
 /** One WebSocket, from its opening to its end: numbers the frames, and gives answers and events to whom they concern. */
 export class Socket {
   /** Resolves with the reason. */
@@ -52,7 +49,7 @@ export class Socket {
   readonly #watches = new Map<number, (event: ReceivedEvent) => void>();
   readonly #onExpiring: () => void;
   #ref = 0;
-  #end: (error: SocketLost) => void = () => {};
+  #end!: (error: SocketLost) => void;
   #isOver = false;
 
   /** @param onExpiring called when the token ends soon */
@@ -70,32 +67,25 @@ export class Socket {
   }
 
   /** Resolves when frames can be sent. @throws SocketLost */
-  opened(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.close(LATE), ANSWER_TIMEOUT_MS);
-      listen(this.#ws, 'open', () => {
-        this.isOpened = true;
-        clearTimeout(timer);
-        resolve();
-      });
-      void this.ended.then((error) => {
-        clearTimeout(timer);
-        reject(error);
-      });
-    });
+  async opened(): Promise<void> {
+    const timer = setTimeout(() => this.close(LATE), ANSWER_TIMEOUT_MS);
+    await new Promise((resolve, reject) => {
+      listen(this.#ws, 'open', resolve);
+      void this.ended.then(reject);
+    }).finally(() => clearTimeout(timer));
+    this.isOpened = true;
   }
 
   /** Sends a frame; resolves with its `ref` when it is answered. @throws RollcallError; SocketLost without an answer */
   async request(frame: Frame, onEvent?: (event: ReceivedEvent) => void): Promise<number> {
+    if (this.#isOver) throw new SocketLost(CLOSED);
     this.#ref += 1;
     const ref = this.#ref;
     if (onEvent !== undefined) this.#watches.set(ref, onEvent);
-    let timer: ReturnType<typeof setTimeout> | undefined;
+    const timer = setTimeout(() => this.close(LATE), ANSWER_TIMEOUT_MS);
     try {
       await new Promise<void>((resolve, reject) => {
-        if (this.#isOver) return reject(new SocketLost(CLOSED));
         this.#pending.set(ref, { resolve, reject });
-        timer = setTimeout(() => this.close(LATE), ANSWER_TIMEOUT_MS);
         this.#ws.send(JSON.stringify({ ...frame, ref }));
       });
       return ref;
@@ -124,16 +114,15 @@ export class Socket {
   #receive(text: string): void {
     if (this.#isOver) return;
     const { ref, error, watch, event, id = '', data } = answerOf(text);
+    const pending = this.#pending.get(ref ?? 0);
     if (watch !== undefined) {
       const onEvent = this.#watches.get(watch);
       if (event === 'ended') this.#watches.delete(watch);
       onEvent?.({ type: event === 'ended' ? 'error' : (event ?? ''), data, id });
     } else if (event === 'expiring') this.#onExpiring();
-    else if (error === undefined) this.#pending.get(ref ?? 0)?.resolve();
+    else if (error === undefined) pending?.resolve();
     else
-      this.#pending
-        .get(ref ?? 0)
-        ?.reject(errorIn(text, 'error', error, { status: error === 'invalid_request' ? LIMITED : 0 }));
+      pending?.reject(errorIn(text, 'error', error, { status: error === 'invalid_request' ? LIMITED : 0 }));
   }
 
   #finish(reason: string, code?: number): void {

@@ -44,7 +44,7 @@ export interface StreamChunk {
   /** The last ID of the stream; a heartbeat can have one without an event. */
   readonly lastId: string;
   /** How long the server wants clients to wait before they reconnect, in milliseconds. */
-  readonly retryMs: number | undefined;
+  readonly retryMs?: number | undefined;
 }
 
 const CONNECT_TIMEOUT_MS = 20_000;

@@ -1,4 +1,4 @@
-import { Deadline, within } from '../http/deadline.ts';
+import { within } from '../http/deadline.ts';
 import { type Filter, filterQuery } from '../http/filter.ts';
 import { backoffMs, pause } from '../http/pause.ts';
 import type { Transport } from '../http/transport.ts';
@@ -89,18 +89,16 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
     if (this.#frame !== undefined && !this.#isStopped) link?.acquire(this);
     try {
       while (!this.#isStopped) {
-        let isReady = false;
+        // A socket that is not opened has tried everything: it renews tokens and connects again by itself.
+        const isSocket = await this.#isThroughSocket();
         try {
-          const isSocket = await this.#isThroughSocket();
-          isReady = true;
-          yield* isSocket ? this.#ofSocket() : this.#ofHttp();
+          yield* this.#read(isSocket ? this.#ofSocket() : await this.#ofHttp());
         } catch (error) {
-          if (this.#isStopped) return;
-          // The socket has tried everything already: it renews tokens and connects again by itself.
-          if (!isReady) throw error;
           await this.#recover(error as RollcallError);
         }
       }
+    } catch (error) {
+      if (!this.#isStopped) throw error;
     } finally {
       link?.release(this);
       status.report(this, null);
@@ -118,27 +116,28 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
     return within(Number.POSITIVE_INFINITY, this.#stops, link.ready());
   }
 
-  /** The events of one watch of the socket. @throws RollcallError whenever it ends */
-  async *#ofSocket(): AsyncGenerator<Event, void, undefined> {
-    const deadline = new Deadline(Number.POSITIVE_INFINITY, this.#stops);
-    const frame = {
-      ...(this.#frame as Frame),
-      ...filterQuery(this.#options),
-      after: this.#lastId || undefined,
-    };
-    try {
-      const onOpen = () => {
-        // Only the state of the socket counts from now on.
-        this.#transport.status.report(this, null);
-        this.#options.onOpen?.();
-      };
-      for await (const received of (this.#transport.link as SocketLink).watch(frame, deadline, onOpen)) {
-        const event = this.#take(received);
+  /** The events of one connection. @throws RollcallError whenever it ends */
+  async *#read(chunks: AsyncIterable<StreamChunk>): AsyncGenerator<Event, void, undefined> {
+    for await (const { messages, lastId, retryMs } of chunks) {
+      this.#retryMs = retryMs ?? this.#retryMs;
+      for (const message of messages) {
+        const event = this.#take(message);
         if (event !== null) yield event;
       }
-    } finally {
-      deadline.end();
+      if (lastId !== '') this.#lastId = lastId;
     }
+  }
+
+  /** One watch of the socket. */
+  #ofSocket(): AsyncIterable<StreamChunk> {
+    const { status, link } = this.#transport;
+    const after = this.#lastId || undefined;
+    const frame = { ...(this.#frame as Frame), ...filterQuery(this.#options), after };
+    return (link as SocketLink).watch(frame, this.#stops, () => {
+      // Only the state of the socket counts from now on.
+      status.report(this, null);
+      this.#options.onOpen?.();
+    });
   }
 
   /** The event as the consumer gets it. It is the last one from now on. */
@@ -150,22 +149,10 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
     return event as Event | null;
   }
 
-  /** The events of one connection over HTTP. @throws RollcallError whenever it ends */
-  async *#ofHttp(): AsyncGenerator<Event, void, undefined> {
-    if (this.#failures === 0) this.#transport.status.report(this, 'connecting');
-    for await (const { messages, lastId, retryMs } of await this.#chunks()) {
-      this.#retryMs = retryMs ?? this.#retryMs;
-      for (const message of messages) {
-        const event = this.#take(message);
-        if (event !== null) yield event;
-      }
-      if (lastId !== '') this.#lastId = lastId;
-    }
-  }
-
-  /** The chunks of one connection. @throws RollcallError */
-  async #chunks(): Promise<AsyncGenerator<StreamChunk, void, undefined>> {
+  /** One connection over HTTP. @throws RollcallError */
+  async #ofHttp(): Promise<AsyncIterable<StreamChunk>> {
     const transport = this.#transport;
+    if (this.#failures === 0) transport.status.report(this, 'connecting');
     const open = await within(LOAD_TIMEOUT_MS, this.#stops, transport.loadStreams());
     return open(transport, {
       path: this.#path(),
@@ -186,23 +173,21 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
 
   /** Waits before the next attempt. @throws RollcallError the same error, when it is not retryable */
   async #recover(error: RollcallError): Promise<void> {
+    if (this.#isStopped) return;
     // The token was accepted first and rejected later; when connecting, the transport renews it.
     if (error.aboutToken && error.status === 0 && !this.#isRenewed && this.#transport.tokens.reject()) {
       this.#isRenewed = true;
       return;
     }
-    if (!error.retryable) throw error;
     // A socket waits by itself before it connects again.
-    const isLost = error instanceof SocketLost;
-    const delayMs = isLost
-      ? 0
-      : Math.max(error.retryAfterMs ?? 0, backoffMs(this.#failures, this.#retryMs, RETRY_DELAY_MAX_MS));
-    if (!isLost) {
-      this.#failures += 1;
-      this.#transport.status.report(this, 'reconnecting', error);
-    }
+    if (error instanceof SocketLost) return this.#options.onRetry?.(error, 0);
+    if (!error.retryable) throw error;
+    this.#transport.status.report(this, 'reconnecting', error);
+    const backoff = backoffMs(this.#failures, this.#retryMs, RETRY_DELAY_MAX_MS);
+    const delayMs = Math.max(error.retryAfterMs ?? 0, backoff);
+    this.#failures += 1;
     this.#options.onRetry?.(error, delayMs);
-    if (!isLost) await this.#pause(delayMs);
+    await this.#pause(delayMs);
   }
 
   /** Ends early when the stream is closed, and when the machine is online again. */
