@@ -37,6 +37,36 @@ describe('the limits of a socket', () => {
     });
   });
 
+  test('the first presence is sent once, as it is when the socket opens, and once on each later socket', async (context) => {
+    const opens: (() => void)[] = [];
+    const onUpgrade = (open: () => void) => opens.push(open);
+    await withScriptedSocket(
+      () => true,
+      async ({ client, of }) => {
+        context.mock.timers.enable({ apis: ['setTimeout'] });
+        const announcement = client.presence.announce({ location: LOCATION });
+        for (const [index, page] of ['b', 'c'].entries()) {
+          announcement.move({ page });
+          await until('a socket is requested', () => {
+            if (index > 0) context.mock.timers.tick(100);
+            return opens.length > index;
+          });
+          opens[index]?.();
+          await until('the presence is sent', () => of('present').length > index);
+          // Updates are some milliseconds apart; the answer comes after all that were sent.
+          context.mock.timers.tick(1_000);
+          await client.presence.watch().next();
+          const locations = of('present').map(({ location }) => location?.page);
+          assert.deepEqual(locations, ['b', 'c'].slice(0, index + 1));
+          if (index === 0) of('auth')[0]?.ws.close(1001);
+          await until('the socket is lost', () => client.status.get().state !== 'open' || index > 0);
+        }
+        context.mock.timers.reset();
+      },
+      { onUpgrade },
+    );
+  });
+
   test('an announcement that ends with an error sets its user absent where they were before', async () => {
     const script: SocketScript = ({ op, ref, send, location }) => {
       if (op !== 'present' || location?.page !== 'b') return true;

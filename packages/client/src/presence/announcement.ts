@@ -149,6 +149,7 @@ export class Announcement {
     clearTimeout(this.#timer);
     this.#isSending = true;
     while (this.#isStale && !this.#isOver) {
+      this.#isStale = false;
       try {
         await this.#send();
         this.#sentAt = Date.now();
@@ -169,6 +170,8 @@ export class Announcement {
   #send(): Promise<void> {
     const isArriving = this.wanted !== null;
     return this.#shared.runExclusive(async (options) => {
+      // A socket that opens renews all announcements: one that waits for it is sent once, as it is by then.
+      if (isArriving) await this.#shared.updates.ready(options);
       const { wanted } = this;
       // The announcement ended while this update waited. Its absence is sent after the updates in between.
       if (isArriving && wanted === null) return;
