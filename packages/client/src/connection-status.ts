@@ -42,23 +42,29 @@ export class StatusOfConnections implements Observable<ConnectionStatus> {
     return () => this.#listeners.delete(own);
   };
 
-  /** A connection has this state now; null: it has ended. Has no effect after {@link close}. */
+  /**
+   * A connection has this state now; null: it has ended. Has no effect after {@link close}. That the user is not let in
+   * (`closed`) is shown until a connection has another state.
+   */
   report(connection: object, state: ConnectionState | null, reason: RollcallError | null = null): void {
     if (this.#current === CLOSED) return;
-    if (state === null) this.#connections.delete(connection);
-    else this.#connections.set(connection, { state, reason });
-    const all = [...this.#connections.values()];
-    const rank = (status: ConnectionStatus) => WORST_FIRST.indexOf(status.state);
-    const worst = all.sort((a, b) => rank(a) - rank(b))[0] ?? CONNECTING;
-    if (worst.state !== this.#current.state || worst.reason !== this.#current.reason) this.#publish(worst);
+    const all = this.#connections;
+    all.delete(connection);
+    if (state !== null) {
+      all.delete(this);
+      all.set(state === 'closed' ? this : connection, { state, reason });
+    }
+    const firstOf = (wanted: ConnectionState) => [...all.values()].find(({ state }) => state === wanted);
+    this.#publish(WORST_FIRST.map(firstOf).find(Boolean) ?? CONNECTING);
   }
 
   /** The client is closed, for good. */
   close(): void {
-    if (this.#current !== CLOSED) this.#publish(CLOSED);
+    this.#publish(CLOSED);
   }
 
   #publish(status: ConnectionStatus): void {
+    if (status.state === this.#current.state && status.reason === this.#current.reason) return;
     this.#current = status;
     for (const listener of [...this.#listeners]) {
       try {

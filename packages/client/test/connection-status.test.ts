@@ -1,9 +1,15 @@
 /** The status of a client through every transition, with its reason. */
 import assert from 'node:assert/strict';
+import type { OutgoingHttpHeaders, RequestListener } from 'node:http';
 import { describe, test } from 'node:test';
 import { until } from '../../server/test/support/waiting.ts';
 import type { RollcallClient } from '../src/index.ts';
+import { errorBody } from './support/scripted-server.ts';
 import { accept, type SocketScript, withScriptedSocket } from './support/scripted-socket.ts';
+import { errorEvent, written } from './support/scripted-streams.ts';
+
+/** The status, body and headers of a response; a successful one is a stream that stays open. */
+type Answer = readonly [status: number, body: string, headers: OutgoingHttpHeaders];
 
 const IDLE_MS = 1_000;
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -56,6 +62,78 @@ describe('the status of a client', () => {
       await client.close();
       assert.deepEqual(client.status.get(), { state: 'closed', reason: null });
       assert.deepEqual(states.slice(-2), ['closed group_not_found', 'closed']);
+    });
+  });
+
+  describe('without a socket', () => {
+    const without = (answers: readonly Answer[], use: (client: RollcallClient) => Promise<void>) => {
+      let requests = 0;
+      const onRequest: RequestListener = (_, response) => {
+        const [status, body, headers] = answers[Math.min(requests, answers.length - 1)] as Answer;
+        requests += 1;
+        response.writeHead(status, headers).write(body);
+        if (status !== 200) response.end();
+      };
+      const options = { socket: false, token: 't', onRequest };
+      return withScriptedSocket(
+        () => true,
+        ({ client }) => use(client),
+        options,
+      );
+    };
+    const rejected = (status: number, error: string, headers = {}): Answer => [
+      status,
+      JSON.stringify(errorBody(error)),
+      headers,
+    ];
+    const streamed = (...events: string[]): Answer => [
+      200,
+      events.join(''),
+      { 'content-type': 'text/event-stream' },
+    ];
+    const snapshot = written('e-0', 'snapshot', { users: [] });
+    const challenge = { 'www-authenticate': 'Bearer' };
+
+    for (const answer of [
+      rejected(401, 'invalid_project_token', challenge),
+      rejected(401, 'user_not_found'),
+      rejected(401, 'group_not_found'),
+      rejected(403, 'invalid_request'),
+    ]) {
+      const { error } = JSON.parse(answer[1]);
+      test(`a watch that is rejected with ${answer[0]} ${error} closes the client with the reason until it is used again`, async () => {
+        await without([answer, streamed(snapshot)], async (client) => {
+          const states = statesOf(client);
+          await assert.rejects(client.presence.watch().next(), { code: error, status: answer[0] });
+          assert.equal(short(client), `closed ${error}`);
+          await client.presence.watch().next();
+          assert.deepEqual(states, ['connecting', `closed ${error}`, 'connecting', 'open']);
+        });
+      });
+    }
+
+    test('a stream that ends with user_not_found closes the client with the reason', async () => {
+      await without([streamed(snapshot, errorEvent('user_not_found'))], async (client) => {
+        const watch = client.presence.watch();
+        await watch.next();
+        await assert.rejects(watch.next(), { code: 'user_not_found' });
+        assert.equal(short(client), 'closed user_not_found');
+      });
+    });
+
+    test('an announcement that is rejected with user_not_found closes the client with the reason', async () => {
+      await without([rejected(401, 'user_not_found')], async (client) => {
+        const announcement = client.presence.announce({ groupID: 'g', location: LOCATION });
+        assert.equal((await announcement.ended)?.code, 'user_not_found');
+        assert.equal(short(client), 'closed user_not_found');
+      });
+    });
+
+    test('a group that is named and cannot be watched does not close the client', async () => {
+      await without([rejected(401, 'group_not_found')], async (client) => {
+        await assert.rejects(client.presence.watch({ groupID: 'g' }).next(), { code: 'group_not_found' });
+        assert.equal(short(client), 'connecting');
+      });
     });
   });
 

@@ -149,6 +149,18 @@ export class Transport {
     throw error;
   }
 
+  /**
+   * Reports a connection over HTTP that failed: it is connected again, or the user is not let in. That a group which was named
+   * cannot be used says nothing about the user.
+   */
+  failed(connection: object, error: RollcallError, groupID: string | undefined): void {
+    const { retryable, aboutToken, status, code } = error;
+    // A server token is one of the host, who asks for users that may be missing.
+    const isUserOut = this.connectionID && (code === 'user_not_found' || (status === 401 && !groupID));
+    if (retryable || aboutToken || status === 403 || isUserOut)
+      this.status.report(connection, retryable ? 'reconnecting' : 'closed', error);
+  }
+
   /** Sends without waiting, also from a page that unloads (`keepalive`). The result is not reported. */
   dispatch(outgoing: Outgoing): void {
     const token = this.tokens.latest;

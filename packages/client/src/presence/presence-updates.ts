@@ -56,7 +56,7 @@ export class PresenceUpdates {
       status.report(this, 'open');
     } catch (error) {
       // The user is not seen where they are: a socket reports this too.
-      if ((error as RollcallError).retryable) status.report(this, 'reconnecting', error as RollcallError);
+      this.#transport.failed(this, error as RollcallError, this.#groupID);
       throw error;
     }
   }

@@ -45,8 +45,6 @@ export class SocketLink {
   /** Identifies the attempt to connect; null when there is none. */
   #attempt: object | null = null;
   #isSuspended = false;
-  /** The user was not let in. */
-  #isRejected = false;
   #hasBeenOpen = false;
   #isTokenRenewed = false;
   #failures = 0;
@@ -141,7 +139,6 @@ export class SocketLink {
     this.#attempt = attempt;
     // Whatever is awaited here, the socket may have been closed meanwhile.
     const isOver = () => this.#attempt !== attempt;
-    this.#isRejected = false;
     const { status, base, connectionID } = this.#transport;
     if (!this.#hasBeenOpen && this.#failures === 0) status.report(this, 'connecting');
     let socket: Socket | null = null;
@@ -216,7 +213,6 @@ export class SocketLink {
 
   /** The user is not let in. What uses the socket gets the error; a later use begins anew. */
   #end(error: RollcallError): void {
-    this.#isRejected = true;
     this.#hasBeenOpen = false;
     this.#transport.status.report(this, 'closed', error);
     this.#answer(error);
@@ -310,8 +306,7 @@ export class SocketLink {
     this.#answer(new RollcallError('aborted', CLOSED));
     this.#failures = 0;
     this.#hasBeenOpen = false;
-    // That the user is not let in is shown until something uses the socket again.
-    if (!this.#isRejected) this.#transport.status.report(this, null);
+    this.#transport.status.report(this, null);
   }
 }
 

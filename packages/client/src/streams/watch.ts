@@ -181,8 +181,8 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
     }
     // A socket waits by itself before it connects again.
     if (error instanceof SocketLost) return this.#options.onRetry?.(error, 0);
+    this.#transport.failed(this, error, this.#options.groupID);
     if (!error.retryable) throw error;
-    this.#transport.status.report(this, 'reconnecting', error);
     const backoff = backoffMs(this.#failures, this.#retryMs, RETRY_DELAY_MAX_MS);
     const delayMs = Math.max(error.retryAfterMs ?? 0, backoff);
     this.#failures += 1;
