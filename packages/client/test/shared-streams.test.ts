@@ -108,14 +108,18 @@ const shows = async (tab: Page, ...events: string[]) => {
 
 const isOpen = (tab: Page) => tab.waitForFunction("client.status.get().state === 'open'");
 
-/** Opens a tab that reads the stream from the snapshot `e-0`, and one that follows it from another snapshot. */
-async function leadAndFollow({ opened, tab }: Scene, id: string, options?: string) {
+/**
+ * Opens a tab that reads the stream from the snapshot `e-0`, and one that follows it from another snapshot.
+ * @param before runs in the following tab before it watches
+ */
+async function leadAndFollow({ opened, tab }: Scene, id: string, options = '{}', before = '') {
   const leading = await tab();
   await watch(leading);
   const source = await opened(0);
   write(source, snapshot('e-0'));
   await shows(leading, 'snapshot');
   const following = await tab();
+  await following.evaluate(before);
   await watch(following, options);
   write(await opened(1), snapshot(id));
   await shows(following, 'snapshot');
@@ -161,12 +165,14 @@ describe('a stream that tabs share', { skip: skipsPages }, () => {
 
   test('a shared stream is read by another tab when its reading tab is suspended, and that tab follows when it resumes', async () => {
     await withScene(async (scene) => {
-      const { leading, following, source } = await leadAndFollow(scene, 'e-0', '{ deadAfterMs: 400 }');
-      await following.evaluate(`
+      // However long it takes here until the first heartbeat, no time passes for the tab.
+      const stopClock = `
         window.now = Date.now();
         window.checks = 0;
         Date.now = () => { checks += 1; return now; };
-      `);
+      `;
+      const options = '{ deadAfterMs: 400 }';
+      const { leading, following, source } = await leadAndFollow(scene, 'e-0', options, stopClock);
       // Heartbeats show that the stream is read.
       for (const heartbeat of [1, 2, 3]) {
         const messages = await following.evaluate<number>('messages');
