@@ -15,9 +15,11 @@ const PROGRAM = `
 import { RollcallClient } from '/client.js';
 const parameters = new URLSearchParams(location.search);
 window.messages = 0;
+window.channels = [];
 globalThis.BroadcastChannel = class extends BroadcastChannel {
   constructor(name) {
     super(name);
+    channels.push(name);
     this.addEventListener('message', () => { window.messages += 1; });
   }
 };
@@ -140,6 +142,30 @@ describe('a stream that tabs share', { skip: skipsPages }, () => {
         arrived('e-5', 'dan'),
       );
       await shows(following, 'snapshot', 'arrived bob', 'arrived cyd', 'arrived dan');
+    });
+  });
+
+  test('a tab of a shared stream ignores what other scripts of the origin send on its channel', async () => {
+    await withScene(async (scene) => {
+      const { leading, following, source } = await leadAndFollow(scene, 'e-0');
+      for (const tab of [leading, following]) {
+        await tab.evaluate('window.thrown = [], void (window.onerror = (message) => thrown.push(message))');
+        await tab.evaluate(`
+          for (const message of [null, 1, 'text', [], {}, { kind: 'other' }, { kind: 'state' }, { kind: 'chunk' },
+            { kind: 'chunk', session: 's', chunk: {} }, { kind: 'chunk', session: 's', chunk: { messages: [null], lastId: '' } }])
+            new BroadcastChannel(channels[0]).postMessage(message);
+        `);
+      }
+      write(source, arrived('e-1', 'bob'));
+      for (const tab of [leading, following]) {
+        await shows(tab, 'snapshot', 'arrived bob');
+        assert.deepEqual(await tab.evaluate('[thrown, retries, client.status.get().state]'), [
+          [],
+          [],
+          'open',
+        ]);
+      }
+      assert.equal(scene.streams.length, 2);
     });
   });
 

@@ -74,7 +74,9 @@ export class SharedStream {
     this.#name = name;
     this.#reader = reader;
     this.#channel = new Channel(name);
-    this.#channel.onmessage = ({ data }) => this.#receive(data as Message);
+    this.#channel.onmessage = ({ data }) => {
+      if (isMessage(data)) this.#receive(data);
+    };
   }
 
   /** Null where tabs do not have to share, or cannot. `stream` names the stream among those of the token's user. */
@@ -216,6 +218,19 @@ export class SharedStream {
     else this.#queue.lose();
   }
 }
+
+/** Whether it is a message between tabs: any script of the origin can send on the channel. */
+function isMessage(data: unknown): data is Message {
+  const { kind, isOpen, session, chunk } = Object(data);
+  if (kind === 'chunk') return typeof session === 'string' && isChunk(Object(chunk));
+  return kind === 'question' || (kind === 'state' && typeof isOpen === 'boolean');
+}
+
+const isChunk = ({ messages, lastId, retryMs = 0 }: Partial<StreamChunk>): boolean =>
+  typeof lastId === 'string' &&
+  typeof retryMs === 'number' &&
+  Array.isArray(messages) &&
+  messages.every((each) => typeof each?.id === 'string');
 
 /** A chunk for each event, because the queue is bounded by their number. A heartbeat stays one chunk. */
 const partsOf = (chunk: StreamChunk): readonly StreamChunk[] =>
