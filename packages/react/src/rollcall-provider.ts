@@ -1,5 +1,5 @@
 import type { RollcallClient } from '@rollcall/client';
-import { createContext, createElement, type ReactElement, type ReactNode, useContext } from 'react';
+import { createContext, createElement, type ReactElement, type ReactNode, useContext, useMemo } from 'react';
 
 /** The client of the page, and the group that hooks use when they name none. */
 export interface RollcallProviderProps {
@@ -19,9 +19,8 @@ const Context = createContext<Provided | null>(null);
 
 /** Gives a client to the hooks of all components in it. It sends no request by itself. */
 export function RollcallProvider({ client, groupID, children }: RollcallProviderProps): ReactElement {
-  const parent = useContext(Context);
-  const isSame = parent?.client === client && parent.groupID === groupID;
-  return createElement(Context.Provider, { value: isSame ? parent : { client, groupID } }, children);
+  const value = useMemo(() => ({ client, groupID }), [client, groupID]);
+  return createElement(Context.Provider, { value }, children);
 }
 
 /** The client of the nearest `RollcallProvider`. @throws Error outside of one */

@@ -57,6 +57,9 @@ for (const react of REACT_VERSIONS) {
         for (const letter of ['b', 'c', 'd']) await put('bob', { page: letter });
         await shows(page, 'others', [['bob', ['a', 'b', 'c', 'd']]]);
         assert.deepEqual(await shown(page, 'count'), before, 'the number did not change');
+        await page.locator('#again').click();
+        await shows(page, 'round', 1);
+        assert.deepEqual(await shown(page, 'count'), before, 'the provider has the same client');
         await put('eve', { page: 'a' });
         await page.waitForFunction(`JSON.parse(document.getElementById('count').textContent).count === 2`);
       });

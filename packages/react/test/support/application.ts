@@ -77,24 +77,26 @@ function Viewer(): ReactElement {
 }
 
 function Members(): ReactElement {
-  const { members, total, hasMore, loadMore, isLoading } = useMembers();
+  const { members, total, hasMore, loadMore, isLoading, error } = useMembers();
   return createElement('p', null, [
     shown('members', { count: members.length, total, hasMore, isLoading }),
+    shown('members-error', error?.code ?? null),
     button('more-members', () => void loadMore()),
   ]);
 }
 
 function Threads(): ReactElement {
-  const { threads, create, isLoading } = useThreads();
+  const { threads, create, loadMore, isLoading } = useThreads();
   return createElement('p', null, [
     shown('threads', { isLoading, names: threads.map(({ name, total }) => `${name} ${total}`) }),
+    button('more-threads', () => void loadMore()),
     button('create', () => void create({ id: 'made', name: 'Made' })),
   ]);
 }
 
-function Thread(): ReactElement {
-  const thread = useThread(parameters().get('thread') ?? 't');
-  const { messages, hasOlder, loadOlder, send, retry, error, isLoading } = thread;
+function Thread({ threadID = 't' }): ReactElement {
+  const thread = useThread(threadID);
+  const { messages, hasOlder, loadOlder, send, retry, discard, error, isLoading } = thread;
   const failed = messages.find(({ state }) => state === 'failed');
   return createElement('p', null, [
     shown('thread', { name: thread.thread?.name ?? null, error: error?.code ?? null, isLoading, hasOlder }),
@@ -109,6 +111,16 @@ function Thread(): ReactElement {
       send('two');
     }),
     button('retry', () => failed !== undefined && retry(failed.id)),
+    button('discard', () => failed !== undefined && discard(failed.id)),
+  ]);
+}
+
+/** Shows one thread after the other. */
+function Switcher(): ReactElement {
+  const [threadID, setThreadID] = useState('t');
+  return createElement('p', null, [
+    createElement(Thread, { key: 'thread', threadID }),
+    ...['t', 'u', 'v'].map((id) => button(`to-${id}`, () => setThreadID(id))),
   ]);
 }
 
@@ -142,16 +154,27 @@ const VIEWS: Readonly<Record<string, readonly FunctionComponent[]>> = {
   hydrated: [Me, Others, Status, Viewer, Members, Threads],
   watcher: [Others, Count, Status, Viewer],
   conversation: [Threads, Thread],
+  switcher: [Switcher],
   members: [Members],
   walker: [Walker],
   broken: [Broken],
   everything: [Me, Others, Status, Viewer, Members],
 };
 
+/** Can render the provider again, and nothing in it. */
+function Root({ client, children }: rollcall.RollcallProviderProps): ReactElement {
+  const [round, setRound] = useState(0);
+  return createElement(StrictMode, null, [
+    createElement(rollcall.RollcallProvider, { key: 'provider', client, children }),
+    shown('round', round),
+    button('again', () => setRound(round + 1)),
+  ]);
+}
+
 /** The application with the components of a view. */
 export function application(view: string, client: RollcallClient): ReactElement {
   const children = (VIEWS[view] ?? []).map((component, key) => createElement(component, { key }));
-  return createElement(StrictMode, null, createElement(rollcall.RollcallProvider, { client }, children));
+  return createElement(Root, { client, children });
 }
 
 /** A client of the page, with what its URL names. */
