@@ -1,4 +1,4 @@
-import type { Member, RollcallClient, RollcallError } from '@rollcall/client';
+import { type Member, type RollcallClient, RollcallError } from '@rollcall/client';
 import { useMemo } from 'react';
 import { storeOf } from './client-stores.ts';
 import { type LiveStore, untilStopped } from './live-store.ts';
@@ -32,6 +32,7 @@ interface MembersState {
 
 const UNREAD: MembersState = { members: [], total: null, isLoading: true, error: null, token: null };
 const LIMIT = 100;
+const NO_GROUP = 'there is no groupID, and the viewer is not in exactly one group';
 
 /** @param groupID null until it is known */
 const membersStore = (client: RollcallClient, groupID: string | null): LiveStore<MembersState> =>
@@ -52,7 +53,7 @@ const all = (state: MembersState) => state;
 export function useMembers(options: { readonly groupID?: string | undefined } = {}): UseMembers {
   const provided = useProvided(options.groupID);
   const { client } = provided;
-  const { viewer } = useViewer();
+  const { viewer, error } = useViewer();
   const only = viewer?.groups.length === 1 ? viewer.groups[0]?.id : undefined;
   const groupID = provided.groupID ?? only ?? null;
   const store = membersStore(client, groupID);
@@ -60,8 +61,11 @@ export function useMembers(options: { readonly groupID?: string | undefined } = 
   const actions = useMemo(() => actionsOf(client, store, groupID), [client, store, groupID]);
   return useMemo(() => {
     const { token, ...shown } = state;
-    return { ...shown, hasMore: token !== null, ...actions };
-  }, [state, actions]);
+    const known = { ...shown, hasMore: token !== null, ...actions };
+    if (groupID !== null) return known;
+    const reason = error ?? (viewer && new RollcallError('missing_field', NO_GROUP));
+    return { ...known, isLoading: reason === null, error: reason };
+  }, [state, actions, groupID, viewer, error]);
 }
 
 function actionsOf(client: RollcallClient, store: LiveStore<MembersState>, groupID: string | null) {

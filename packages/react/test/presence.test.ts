@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { signClientToken } from '../../client/src/server/index.ts';
 import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
 import { REACT_VERSIONS } from './support/bundle.ts';
 import { oneHost } from './support/host.ts';
@@ -106,6 +107,18 @@ for (const react of REACT_VERSIONS) {
         await shows(page, 'self', 'ada');
         await shows(page, 'members', { count: 2, total: 2, hasMore: false, isLoading: false });
         assert.equal(failed, FAILURES);
+      });
+    });
+
+    test('useMembers reports missing_field for a viewer of two groups where none is named', async () => {
+      const project = await host.value.project('ada');
+      await project.seed({ groups: [{ id: 'h', name: 'H', members: ['ada'] }] });
+      const { id, secret } = project;
+      const token = await signClientToken({ projectID: id, secret, userID: 'ada' });
+      const address = await host.value.address(react, project, 'ada', { view: 'members', token });
+      await visit(address, {}, async ({ page }) => {
+        await shows(page, 'members-error', 'missing_field');
+        await shows(page, 'members', { count: 0, total: null, hasMore: false, isLoading: false });
       });
     });
 
