@@ -19,6 +19,8 @@ export interface ThreadState {
   readonly error: RollcallError | null;
   /** Where the older messages go on; null when all are loaded. */
   readonly olderToken: string | null;
+  /** The events since the page that is being loaded was requested; null while none is. */
+  readonly missed: readonly MessagesEvent<ViewerThread>[] | null;
 }
 
 export const UNREAD_THREAD: ThreadState = {
@@ -27,6 +29,7 @@ export const UNREAD_THREAD: ThreadState = {
   isLoading: true,
   error: null,
   olderToken: null,
+  missed: null,
 };
 
 const sent = (message: Message): ThreadMessage => ({ ...message, state: 'sent', error: null });
@@ -34,6 +37,11 @@ const isUnsent = ({ state }: ThreadMessage) => state !== 'sent';
 
 /** The state after an event of the stream. A pure function; unchanged messages are the same objects. */
 export function threadAfter(state: ThreadState, event: MessagesEvent<ViewerThread>): ThreadState {
+  const next = stateAfter(state, event);
+  return next.missed === null ? next : { ...next, missed: [...next.missed, event] };
+}
+
+function stateAfter(state: ThreadState, event: MessagesEvent<ViewerThread>): ThreadState {
   switch (event.type) {
     case 'snapshot': {
       const ids = new Set(event.messages.map(({ id }) => id));
@@ -44,6 +52,8 @@ export function threadAfter(state: ThreadState, event: MessagesEvent<ViewerThrea
         isLoading: false,
         error: null,
         olderToken: event.pagination.token,
+        // A page that was requested before does not follow it.
+        missed: null,
       };
     }
     case 'thread':
@@ -56,7 +66,7 @@ export function threadAfter(state: ThreadState, event: MessagesEvent<ViewerThrea
       return {
         ...state,
         messages: state.messages.map((message) =>
-          message.id === event.id ? appended(message, event.text) : message,
+          message.id === event.id ? appended(message, event.text, event.length) : message,
         ),
       };
   }
@@ -79,25 +89,31 @@ function withMessage({ messages, olderToken }: ThreadState, message: Message): r
   return others.toSpliced(after + 1, 0, sent(message));
 }
 
-/** The text goes to the end of the only node's only text: only such messages are appended to. */
-function appended(message: ThreadMessage, text: string): ThreadMessage {
+/**
+ * The text goes to the end of the only node's only text: only such messages are appended to. A message that was read meanwhile
+ * may have it already, or its beginning: `length` is that of all of the text, in code points.
+ */
+function appended(message: ThreadMessage, text: string, length: number): ThreadMessage {
   const [node] = message.content;
   if (node === undefined || !('children' in node)) return message;
   const [child] = node.children;
   const before = child !== undefined && 'text' in child ? child.text : '';
-  const content = [{ ...node, children: [{ text: before + text }] }] as ContentNode[];
-  return { ...message, content, plaintext: message.plaintext + text };
+  const extra = [...before, ...text].length - length;
+  const missing = [...text].slice(Math.max(0, extra)).join('');
+  const content = [{ ...node, children: [{ text: before + missing }] }] as ContentNode[];
+  return { ...message, content, plaintext: message.plaintext + missing };
 }
 
-/** The state with a page of older messages, the newest of them first. */
+/** The state with a page of older messages, the newest of them first, and with what has changed since it was requested. */
 export function withOlder(
   state: ThreadState,
   items: readonly Message[],
   olderToken: string | null,
 ): ThreadState {
-  const known = new Set(state.messages.map(({ id }) => id));
-  const older = items.filter(({ id }) => !known.has(id)).map(sent);
-  return { ...state, messages: [...older.reverse(), ...state.messages], olderToken };
+  const ids = new Set(items.map(({ id }) => id));
+  const newer = state.messages.filter(({ id }) => !ids.has(id));
+  const messages = [...items.map(sent).reverse(), ...newer];
+  return (state.missed ?? []).reduce(stateAfter, { ...state, messages, olderToken, missed: null });
 }
 
 /** The state with a message that is being sent, at the end. */

@@ -97,9 +97,14 @@ function actionsOf(client: RollcallClient, store: LiveStore<ThreadState>, thread
   const loadPage = async () => {
     const { olderToken } = store.get();
     if (olderToken === null) return;
-    const page = await messages.list({ order: 'descending' }).page({ limit: OLDER_LIMIT, token: olderToken });
-    // A new snapshot came meanwhile: it begins anew.
-    if (store.get().olderToken === olderToken) store.set((state) => withOlder(state, page.items, page.next));
+    store.set((state) => ({ ...state, missed: [] }));
+    const list = messages.list({ order: 'descending' });
+    const page = await list.page({ limit: OLDER_LIMIT, token: olderToken }).catch((error) => {
+      store.set((state) => ({ ...state, missed: null }));
+      throw error;
+    });
+    // Otherwise a new snapshot came meanwhile: it begins anew.
+    if (store.get().missed !== null) store.set((state) => withOlder(state, page.items, page.next));
   };
   return {
     loadOlder: () => {

@@ -35,9 +35,11 @@ interface ThreadsState {
   readonly isLoading: boolean;
   readonly error: RollcallError | null;
   readonly token: string | null;
+  /** The events since the page that is being loaded was requested; null while none is. */
+  readonly missed: readonly ThreadsEvent<ViewerThread>[] | null;
 }
 
-const UNREAD: ThreadsState = { threads: [], isLoading: true, error: null, token: null };
+const UNREAD: ThreadsState = { threads: [], isLoading: true, error: null, token: null, missed: null };
 const MORE_LIMIT = 50;
 const NO_OPTIONS: ThreadsOptions = {};
 
@@ -45,7 +47,7 @@ const threadsStore = (client: RollcallClient, options: ThreadsOptions): LiveStor
   storeOf<ThreadsState>(client, ['threads', options], UNREAD, async (set, signal) => {
     try {
       for await (const event of client.threads.watch({ ...options, signal })) {
-        set((state) => threadsAfter(state, event));
+        set((state) => recorded(threadsAfter(state, event), event));
       }
     } catch (error) {
       set(() => ({ ...UNREAD, isLoading: false, error: error as RollcallError }));
@@ -57,14 +59,27 @@ const activityOf = (thread: ViewerThread) => thread.lastMessageTimestamp ?? thre
 /** The state after an event of the stream. A pure function. */
 function threadsAfter(state: ThreadsState, event: ThreadsEvent<ViewerThread>): ThreadsState {
   if (event.type === 'snapshot') {
-    return { threads: event.threads, isLoading: false, error: null, token: event.pagination.token };
+    const { threads, pagination } = event;
+    return { threads, isLoading: false, error: null, token: pagination.token, missed: null };
   }
   const id = event.type === 'thread' ? event.thread.id : event.id;
   const others = state.threads.filter((thread) => thread.id !== id);
   if (event.type === 'removed') return { ...state, threads: others };
   const { thread } = event;
   const index = others.findIndex((other) => activityOf(other) <= activityOf(thread));
+  // It is loaded with its page.
+  if (index === -1 && state.token !== null && others.length === state.threads.length) return state;
   return { ...state, threads: others.toSpliced(index === -1 ? others.length : index, 0, thread) };
+}
+
+const recorded = (state: ThreadsState, event: ThreadsEvent<ViewerThread>): ThreadsState =>
+  state.missed === null ? state : { ...state, missed: [...state.missed, event] };
+
+/** The state with one page more, and with what has changed since it was requested. */
+function withMore(state: ThreadsState, items: readonly ViewerThread[], token: string | null): ThreadsState {
+  const ids = new Set(items.map(({ id }) => id));
+  const threads = [...state.threads.filter(({ id }) => !ids.has(id)), ...items];
+  return (state.missed ?? []).reduce(threadsAfter, { ...state, threads, token, missed: null });
 }
 
 const all = (state: ThreadsState) => state;
@@ -89,14 +104,14 @@ function actionsOf(client: RollcallClient, store: LiveStore<ThreadsState>, filte
   const loadPage = async () => {
     const { token } = store.get();
     if (token === null) return;
-    const page = await client.threads.list(filter).page({ limit: MORE_LIMIT, token });
-    store.set((state) => {
-      // A new snapshot came meanwhile: it begins anew.
-      if (state.token !== token) return state;
-      const known = new Set(state.threads.map(({ id }) => id));
-      const more = page.items.filter(({ id }) => !known.has(id));
-      return { ...state, threads: [...state.threads, ...more], token: page.next };
+    store.set((state) => ({ ...state, missed: [] }));
+    const list = client.threads.list(filter);
+    const page = await list.page({ limit: MORE_LIMIT, token }).catch((error) => {
+      store.set((state) => ({ ...state, missed: null }));
+      throw error;
     });
+    // Otherwise a new snapshot came meanwhile: it begins anew.
+    if (store.get().missed !== null) store.set((state) => withMore(state, page.items, page.next));
   };
   return {
     loadMore: () => {

@@ -127,6 +127,77 @@ describe(`threads and messages in Chromium`, { skip: skipsPages }, () => {
     });
   });
 
+  test('useThread applies what changes while older messages are loaded, and each message has its place', async () => {
+    const project = await host.value.project('ada');
+    const write = (method: string, path: string, body?: unknown) =>
+      host.value.server.request(method, path, {
+        token: project.token,
+        ...(body !== undefined && { body }),
+      });
+    await write('PUT', '/v1/threads/t', { groupID: 'g', name: 'T' });
+    const text = (text: string) => [{ type: 'markdown', children: [{ text }] }];
+    for (let index = 0; index < 55; index += 1)
+      await write('PUT', `/v1/threads/t/messages/m${index}`, { authorID: 'ada', content: text(`m${index}`) });
+    await host.value.open(react, project, 'ada', { view: 'conversation' }, async ({ page }) => {
+      await shows(page, 'thread', ready('T', true));
+      const isRead = Promise.withResolvers<void>();
+      const isChanged = Promise.withResolvers<void>();
+      await page.route('**/messages?*', async (route) => {
+        const response = await route.fetch();
+        isRead.resolve();
+        await isChanged.promise;
+        await route.fulfill({ response });
+      });
+      await page.locator('#older').click();
+      await isRead.promise;
+      await write('PUT', '/v1/threads/t/messages/m0', { content: text('changed') });
+      await write('DELETE', '/v1/threads/t/messages/m1');
+      await write('POST', '/v1/threads/t/messages/m2/append', { text: ' and more' });
+      await write('PUT', '/v1/threads/t/messages/new', { authorID: 'ada', content: text('new') });
+      await page.waitForFunction("document.getElementById('messages').textContent.includes('new sent')");
+      isChanged.resolve();
+      await shows(page, 'thread', ready('T', false));
+      const others = Array.from({ length: 52 }, (_, index) => `m${index + 3} sent`);
+      await shows(page, 'messages', ['changed sent', 'm2 and more sent', ...others, 'new sent']);
+    });
+  });
+
+  test('useThreads applies what changes while more threads are loaded, and each thread has its place', async () => {
+    const project = await host.value.project('ada');
+    const write = (method: string, id: string, body?: unknown) =>
+      host.value.server.request(method, `/v1/threads/${id}`, {
+        token: project.token,
+        ...(body !== undefined && { body }),
+      });
+    const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
+    for (let index = 0; index < 55; index += 1) {
+      const name = `t${index}`;
+      await write('PUT', name, { groupID: 'g', name, createdTimestamp: at(index) });
+    }
+    await host.value.open(react, project, 'ada', { view: 'conversation' }, async ({ page }) => {
+      const names = (from: number, to: number) =>
+        Array.from({ length: from - to + 1 }, (_, index) => `t${from - index} 0`);
+      await shows(page, 'threads', { isLoading: false, names: names(54, 5) });
+      const isRead = Promise.withResolvers<void>();
+      const isChanged = Promise.withResolvers<void>();
+      await page.route('**/threads?*', async (route) => {
+        const response = await route.fetch();
+        isRead.resolve();
+        await isChanged.promise;
+        await route.fulfill({ response });
+      });
+      await page.locator('#more-threads').click();
+      await isRead.promise;
+      await write('DELETE', 't3');
+      await write('PUT', 't0', { name: 'renamed' });
+      await write('PUT', 'new', { groupID: 'g', name: 'new' });
+      await page.waitForFunction("document.getElementById('threads').textContent.includes('new 0')");
+      isChanged.resolve();
+      const loaded = ['new 0', ...names(54, 4), 't2 0', 't1 0', 'renamed 0'];
+      await shows(page, 'threads', { isLoading: false, names: loaded });
+    });
+  });
+
   test('useThread shows a message as sent that had arrived although no response did', async () => {
     const project = await host.value.project('ada');
     await host.value.server.request('PUT', '/v1/threads/t', {

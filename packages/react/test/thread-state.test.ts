@@ -8,6 +8,7 @@ import {
   threadAfter,
   UNREAD_THREAD,
   withDraft,
+  withOlder,
   withOutcome,
 } from '../src/thread-state.ts';
 
@@ -38,7 +39,41 @@ const written = (state: ThreadState, id: string, seconds: number) =>
   threadAfter(state, { type: 'message', message: message(id, seconds) });
 const idsOf = ({ messages }: ThreadState) => messages.map(({ id, state }) => `${id} ${state}`);
 
+/** A message to which texts can be appended. */
+const markdown = (text: string): Message => ({
+  ...message('m', 1),
+  content: [{ type: 'markdown', children: [{ text }] }],
+  plaintext: text,
+});
+
 describe('the messages of a thread', () => {
+  for (const read of ['one', 'one ', 'one tw🦊', 'one tw🦊 three']) {
+    test(`texts that are appended while a page is loaded are in it once, where it was read at "${read}"`, () => {
+      const loading: ThreadState = { ...UNREAD_THREAD, olderToken: 'token', missed: [] };
+      const after = [
+        { type: 'appended', id: 'm', text: ' ', length: 4 },
+        { type: 'appended', id: 'm', text: 'tw🦊', length: 7 },
+        { type: 'appended', id: 'm', text: ' three', length: 13 },
+      ] as const;
+      const loaded = withOlder(after.reduce(threadAfter, loading), [markdown(read)], null);
+      assert.deepEqual(
+        loaded.messages.map(({ plaintext, content }) => [plaintext, content]),
+        [['one tw🦊 three', markdown('one tw🦊 three').content]],
+      );
+    });
+  }
+
+  test('a page of older messages sets their order, and is followed by newer ones and drafts', () => {
+    const [first, second, third] = [message('first', 1), message('second', 1), message('third', 1)];
+    const state = withDraft({ ...UNREAD_THREAD, olderToken: 'token', missed: [] }, draft('mine', 0));
+    const shown = threadAfter(threadAfter(state, { type: 'message', message: third }), {
+      type: 'message',
+      message: first,
+    });
+    const loaded = withOlder(shown, [second, first], null);
+    assert.deepEqual(idsOf(loaded), ['first sent', 'second sent', 'third sent', 'mine sending']);
+  });
+
   for (const clock of [-3_600, 3_600]) {
     test(`messages are in the order of createdTimestamp, also for a page whose clock is ${clock} seconds off`, () => {
       const sending = withDraft(UNREAD_THREAD, draft('mine', 10 + clock));
