@@ -8,14 +8,15 @@ const STORES = new WeakMap<RollcallClient, Map<string, AnyStore>>();
 const UNUSED_MS = 10_000;
 
 /**
- * The store of a client under a key, so that all components share one stream. Memory: the stores in use, and those that were
- * in use in the last ten seconds.
+ * The store of a client under a key, so that all components share one stream. Memory: the stores in use, those that were
+ * in use in the last ten seconds, and those that are needed.
  */
 export function storeOf<State, Store extends LiveStore<State> = LiveStore<State>>(
   client: RollcallClient,
   key: unknown,
   initial: State,
   source: Source<State>,
+  isNeeded: (state: State) => boolean = () => false,
 ): Store {
   const stores = STORES.get(client) ?? new Map<string, AnyStore>();
   STORES.set(client, stores);
@@ -25,7 +26,7 @@ export function storeOf<State, Store extends LiveStore<State> = LiveStore<State>
   for (const [other, { isUsed, idleSince }] of stores) {
     if (!isUsed && Date.now() - idleSince > UNUSED_MS) stores.delete(other);
   }
-  const store = new LiveStore(initial, source);
+  const store = new LiveStore(initial, source, isNeeded);
   stores.set(text, store);
   return store as Store;
 }

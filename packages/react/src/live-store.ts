@@ -22,6 +22,7 @@ export class LiveStore<State> implements Observable<State> {
   /** The state before the source has set one: also that of the server's rendering. */
   readonly initial: State;
   readonly #source: Source<State>;
+  readonly #isNeeded: (state: State) => boolean;
   readonly #listeners = new Set<() => void>();
   #state: State;
   #running: AbortController | null = null;
@@ -29,8 +30,10 @@ export class LiveStore<State> implements Observable<State> {
   /** When the last subscriber left, or when it was made. */
   idleSince = Date.now();
 
-  constructor(initial: State, source: Source<State>) {
+  /** @param isNeeded whether the state must not be lost, although nothing shows it */
+  constructor(initial: State, source: Source<State>, isNeeded: (state: State) => boolean) {
     this.initial = initial;
+    this.#isNeeded = isNeeded;
     this.#state = initial;
     this.#source = source;
   }
@@ -40,7 +43,7 @@ export class LiveStore<State> implements Observable<State> {
   getInitial = (): State => this.initial;
 
   get isUsed(): boolean {
-    return this.#listeners.size > 0 || this.#running !== null;
+    return this.#listeners.size > 0 || this.#running !== null || this.#isNeeded(this.#state);
   }
 
   subscribe = (listener: () => void): (() => void) => {

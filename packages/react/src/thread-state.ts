@@ -33,7 +33,7 @@ export const UNREAD_THREAD: ThreadState = {
 };
 
 const sent = (message: Message): ThreadMessage => ({ ...message, state: 'sent', error: null });
-const isUnsent = ({ state }: ThreadMessage) => state !== 'sent';
+export const isUnsent = ({ state }: ThreadMessage) => state !== 'sent';
 
 /** The state after an event of the stream. A pure function; unchanged messages are the same objects. */
 export function threadAfter(state: ThreadState, event: MessagesEvent<ViewerThread>): ThreadState {

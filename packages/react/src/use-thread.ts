@@ -11,6 +11,7 @@ import type { LiveStore } from './live-store.ts';
 import { useRollcall } from './rollcall-provider.ts';
 import { type MessageContent, nodesOf, SendQueue } from './send-queue.ts';
 import {
+  isUnsent,
   type ThreadMessage,
   type ThreadState,
   threadAfter,
@@ -53,15 +54,22 @@ export interface UseThread {
 const OLDER_LIMIT = 50;
 
 const threadStore = (client: RollcallClient, id: string): LiveStore<ThreadState> =>
-  storeOf<ThreadState>(client, ['thread', id], UNREAD_THREAD, async (set, signal) => {
-    try {
-      for await (const event of client.threads.messages(id).watch({ signal })) {
-        set((state) => threadAfter(state, event));
+  storeOf<ThreadState>(
+    client,
+    ['thread', id],
+    UNREAD_THREAD,
+    async (set, signal) => {
+      try {
+        for await (const event of client.threads.messages(id).watch({ signal })) {
+          set((state) => threadAfter(state, event));
+        }
+      } catch (error) {
+        set((state) => ({ ...state, thread: null, error: error as RollcallError, isLoading: false }));
       }
-    } catch (error) {
-      set((state) => ({ ...state, thread: null, error: error as RollcallError, isLoading: false }));
-    }
-  });
+    },
+    // The user has not seen yet that a message failed, or can still retry it.
+    ({ messages }) => messages.some(isUnsent),
+  );
 
 const all = (state: ThreadState) => state;
 

@@ -198,6 +198,42 @@ describe(`threads and messages in Chromium`, { skip: skipsPages }, () => {
     });
   });
 
+  test('useThread shows a message that failed while its thread was not shown, until it is retried or discarded', async () => {
+    const project = await host.value.project('ada');
+    await visit('about:blank', {}, async ({ page }) => {
+      await page.clock.install();
+      const headers = { 'access-control-allow-origin': '*' };
+      const isLeft = Promise.withResolvers<void>();
+      const rejected = '**/messages';
+      await page.route(rejected, async (route) => {
+        if (route.request().method() !== 'POST') return route.continue();
+        await isLeft.promise;
+        return route.fulfill({ status: 400, json: { error: 'invalid_request', message: 'no' }, headers });
+      });
+      await page.goto(await host.value.address(react, project, 'ada', { view: 'switcher' }));
+      await page.locator('#send').click();
+      await shows(page, 'messages', ['one sending', 'two sending']);
+      await page.locator('#to-u').click();
+      const isLast = page.waitForResponse(async (response) => {
+        if (response.request().method() !== 'POST') return false;
+        return String(response.request().postData()).includes('two');
+      });
+      isLeft.resolve();
+      await isLast;
+      // Long enough for all that is shown no more to be forgotten, once another thread is shown.
+      await page.clock.fastForward(20_000);
+      await page.locator('#to-v').click();
+      await shows(page, 'messages', []);
+      await page.locator('#to-t').click();
+      await shows(page, 'messages', ['one failed', 'two failed']);
+      await page.locator('#discard').click();
+      await shows(page, 'messages', ['two failed']);
+      await page.unroute(rejected);
+      await page.locator('#retry').click();
+      await shows(page, 'failed', 'thread_not_found');
+    });
+  });
+
   test('useThread shows a message as sent that had arrived although no response did', async () => {
     const project = await host.value.project('ada');
     await host.value.server.request('PUT', '/v1/threads/t', {
