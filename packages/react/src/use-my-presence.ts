@@ -56,11 +56,11 @@ export function useMyPresence(options: MyPresenceOptions): MyPresenceState {
   // biome-ignore lint/correctness/useExhaustiveDependencies: another region or round begins another announcement.
   useEffect(() => {
     hasFailed.current = false;
+    setError(null);
     if (!enabled) return;
     let isMounted = true;
     const started = client.presence.announce({ groupID, ...JSON.parse(latest.current) });
     announcement.current = started;
-    setError(null);
     void started.ended.then((reason) => {
       if (!isMounted) return;
       hasFailed.current = reason !== null;
