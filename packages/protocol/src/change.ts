@@ -3,26 +3,40 @@
 import { flag, list, maybe, meaning, object, oneOf, type Static, text, textOrNull } from './schema.ts';
 import { Id, Timestamp } from './values.ts';
 
-/** The types of changes, by what a change of the type names. `…Fields`: also the fields that changed. */
-const CHANGE_TYPES_BY_SHAPE = {
+/** The types of changes, by the names of what a change of the type has: IDs, and of an update the fields that changed. */
+const CHANGE_TYPES_BY_NAMES = {
   user: ['user.created', 'user.deactivated', 'user.activated', 'user.removed'],
-  userFields: ['user.updated', 'preferences.updated'],
+  'user fields': ['user.updated', 'preferences.updated'],
   group: ['group.created', 'group.deactivated', 'group.activated', 'group.removed'],
-  groupFields: ['group.updated'],
-  members: ['member.added', 'member.removed'],
-  durablePresence: ['durable_presence.moved', 'durable_presence.removed'],
-  thread: ['thread.created', 'thread.removed'],
-  threadFields: ['thread.updated'],
-  message: ['message.created', 'message.appended', 'message.removed'],
-  messageFields: ['message.updated'],
-  project: ['project.renamed', 'project.secret_rotated', 'access_token.issued', 'access_token.revoked'],
+  'group fields': ['group.updated'],
+  'group users': ['member.added', 'member.removed'],
+  'group user': ['durable_presence.moved', 'durable_presence.removed'],
+  'group thread': ['thread.created', 'thread.removed'],
+  'group thread fields': ['thread.updated'],
+  'group thread message': ['message.created', 'message.appended', 'message.removed'],
+  'group thread message fields': ['message.updated'],
+  '': ['project.renamed', 'project.secret_rotated', 'access_token.issued', 'access_token.revoked'],
   webhook: ['webhook.created', 'webhook.secret_rotated', 'webhook.replayed', 'webhook.removed'],
-  webhookFields: ['webhook.updated'],
+  'webhook fields': ['webhook.updated'],
 } as const;
-export type ChangeTypeOf<Shape extends keyof typeof CHANGE_TYPES_BY_SHAPE> =
-  (typeof CHANGE_TYPES_BY_SHAPE)[Shape][number];
+type ChangeTypesByNames = typeof CHANGE_TYPES_BY_NAMES;
 
-export const CHANGE_TYPES = Object.values(CHANGE_TYPES_BY_SHAPE).flat();
+type Words<Text extends string> = Text extends `${infer First} ${infer Rest}`
+  ? First | Words<Rest>
+  : Exclude<Text, ''>;
+
+/** Changes, with the IDs of users in a list of the type `Users`. */
+export type ChangeWith<Users> = {
+  [Names in keyof ChangeTypesByNames]: { readonly type: ChangeTypesByNames[Names][number] } & {
+    readonly [Name in Words<Names>]: Name extends 'fields'
+      ? readonly string[]
+      : Name extends 'users'
+        ? Users
+        : string;
+  };
+}[keyof ChangeTypesByNames];
+
+export const CHANGE_TYPES = Object.values(CHANGE_TYPES_BY_NAMES).flat();
 
 /** What a filter of types may name: a type, or `member.*` for all that begin so. */
 export const CHANGE_FILTERS: readonly string[] = [

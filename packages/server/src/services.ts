@@ -15,9 +15,10 @@ import { PageTokens } from './core/page-token.ts';
 import { PresenceSweeps } from './core/presence-sweeps.ts';
 import { Readiness } from './core/readiness.ts';
 import { RecordFollower } from './core/record-follower.ts';
-import { RESOURCE_SERVICES, type ResourceServices } from './core/resource-services.ts';
+import * as resourceServices from './core/resource-services.ts';
 import { StoreWrites } from './core/store-writes.ts';
 import { TokenService } from './core/token-service.ts';
+import type { ResourceServices } from './http/http-services.ts';
 import { ChangeHub } from './realtime/changes/change-hub.ts';
 import { ConversationHub } from './realtime/conversation/conversation-hub.ts';
 import { PresenceHub } from './realtime/feed/presence-hub.ts';
@@ -78,7 +79,7 @@ export async function createServices(
   const retention = new ChangeRetention({ store, clock, changesSeconds });
   const streams = new PresenceHub({ ...dependencies, mergeMs: presenceMergeMs });
   const services = Object.fromEntries(
-    Object.entries(RESOURCE_SERVICES).map(([name, Service]) => [name, new Service(dependencies)]),
+    Object.entries(resourceServices).map(([name, Service]) => [name, new Service(dependencies)]),
   ) as ResourceServices;
   const clients = new ClientSessions({ store, ...services });
   const heldPresence = new HeldPresence({ ...dependencies, clients });

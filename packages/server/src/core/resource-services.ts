@@ -1,30 +1,12 @@
-import { BatchService } from './batch-service.ts';
-import { GroupService } from './group-service.ts';
-import { MembershipService } from './membership-service.ts';
-import { MessageService } from './message-service.ts';
-import { PreferenceService } from './preference-service.ts';
-import { PresenceReading } from './presence-reading.ts';
-import { PresenceService } from './presence-service.ts';
-import { ProjectService } from './project-service.ts';
-import { ThreadService } from './thread-service.ts';
-import { UserService } from './user-service.ts';
-import { WebhookService } from './webhook-service.ts';
-
-/** The services that need the same parts, by the names that handlers use. */
-export const RESOURCE_SERVICES = {
-  batches: BatchService,
-  groups: GroupService,
-  memberships: MembershipService,
-  messages: MessageService,
-  preferences: PreferenceService,
-  presenceReading: PresenceReading,
-  presence: PresenceService,
-  projects: ProjectService,
-  threads: ThreadService,
-  users: UserService,
-  webhooks: WebhookService,
-};
-
-export type ResourceServices = {
-  readonly [Name in keyof typeof RESOURCE_SERVICES]: InstanceType<(typeof RESOURCE_SERVICES)[Name]>;
-};
+/** The services that need the same parts, by the names that handlers use. A resource is one line here. */
+export { BatchService as batches } from './batch-service.ts';
+export { GroupService as groups } from './group-service.ts';
+export { MembershipService as memberships } from './membership-service.ts';
+export { MessageService as messages } from './message-service.ts';
+export { PreferenceService as preferences } from './preference-service.ts';
+export { PresenceReading as presenceReading } from './presence-reading.ts';
+export { PresenceService as presence } from './presence-service.ts';
+export { ProjectService as projects } from './project-service.ts';
+export { ThreadService as threads } from './thread-service.ts';
+export { UserService as users } from './user-service.ts';
+export { WebhookService as webhooks } from './webhook-service.ts';

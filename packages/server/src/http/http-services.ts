@@ -1,7 +1,7 @@
 import type { ChangeFeed } from '../core/change-feed.ts';
 import type { PageTokens } from '../core/page-token.ts';
 import type { Readiness } from '../core/readiness.ts';
-import type { ResourceServices } from '../core/resource-services.ts';
+import type * as resourceServices from '../core/resource-services.ts';
 import type { TokenService } from '../core/token-service.ts';
 import type { Metric } from '../metrics/metric.ts';
 import type { ChangeHub } from '../realtime/changes/change-hub.ts';
@@ -30,6 +30,10 @@ export interface DocsPage {
   /** The Content-Security-Policy under which the page works: nothing is loaded, from here or from elsewhere. */
   readonly securityPolicy: string;
 }
+
+export type ResourceServices = {
+  readonly [Name in keyof typeof resourceServices]: InstanceType<(typeof resourceServices)[Name]>;
+};
 
 /** The services that the application and its handlers call. */
 export interface HttpServices extends ResourceServices, SocketServices {

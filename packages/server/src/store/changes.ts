@@ -1,35 +1,12 @@
-import type { ChangeTypeOf, Status } from '@rollcall/protocol';
+import type { ChangeWith, Status } from '@rollcall/protocol';
 import { type IdList, packIds } from './packed-ids.ts';
 
-/** A change that a write made, as the change feed names it. Values are not part of it: they are read from the resource. */
-export type Change =
-  | { readonly type: ChangeTypeOf<'user'>; readonly user: string }
-  | { readonly type: ChangeTypeOf<'userFields'>; readonly user: string; readonly fields: Fields }
-  | { readonly type: ChangeTypeOf<'group'>; readonly group: string }
-  | { readonly type: ChangeTypeOf<'groupFields'>; readonly group: string; readonly fields: Fields }
-  | {
-      readonly type: ChangeTypeOf<'members'>;
-      readonly group: string;
-      /** At most {@link USERS_PER_CHANGE}; packed where a write has several such changes. */
-      readonly users: IdList;
-    }
-  | { readonly type: ChangeTypeOf<'durablePresence'>; readonly group: string; readonly user: string }
-  | ({ readonly type: ChangeTypeOf<'thread'> } & InThread)
-  | ({ readonly type: ChangeTypeOf<'threadFields'>; readonly fields: Fields } & InThread)
-  | ({ readonly type: ChangeTypeOf<'message'>; readonly message: string } & InThread)
-  /** Soft deletion and back are an update of `deleted`. */
-  | ({
-      readonly type: ChangeTypeOf<'messageFields'>;
-      readonly message: string;
-      readonly fields: Fields;
-    } & InThread)
-  | { readonly type: ChangeTypeOf<'webhook'>; readonly webhook: string }
-  | { readonly type: ChangeTypeOf<'webhookFields'>; readonly webhook: string; readonly fields: Fields }
-  | { readonly type: ChangeTypeOf<'project'> };
-
-/** The names of the fields that changed, as the API has them. */
-type Fields = readonly string[];
-type InThread = { readonly group: string; readonly thread: string };
+/**
+ * A change that a write made, as the change feed names it. Values are not part of it: they are read from the resource. It names
+ * at most {@link USERS_PER_CHANGE} users, who are packed where a write has several such changes. Soft deletion of a message,
+ * and its end, are an update of `deleted`.
+ */
+export type Change = ChangeWith<IdList>;
 
 /** The fields of users that presence shows. */
 export const PROFILE_FIELDS = ['name', 'profile_picture_url'] as const;

@@ -1,4 +1,4 @@
-import { type ChangeTypeOf, limits } from '@rollcall/protocol';
+import { limits } from '@rollcall/protocol';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { membershipChanges, resourceChanges, USERS_PER_CHANGE } from '../changes.ts';
 import {
@@ -48,7 +48,7 @@ const isMember = (group: string, id: string) =>
 const seen = (id: string) => `(SELECT s.revision FROM groups s WHERE s.project_id = $1 AND s.id = ${id})`;
 
 /** SQL of a query: the changes of the members of a list (number, group_id, id, position), at most {@link USERS_PER_CHANGE} users each. */
-const memberChanges = (type: ChangeTypeOf<'members'>, list: string, order: number) => `
+const memberChanges = (type: 'member.added' | 'member.removed', list: string, order: number) => `
   SELECT number, ${order} AS list, (position - 1) / ${USERS_PER_CHANGE} AS part,
     '{"type":"${type}","group":' || to_json(group_id)::text || ',"users":['
       || string_agg(to_json(id)::text, ',' ORDER BY position) || ']}' AS text

@@ -48,12 +48,11 @@ export async function idsOf(list: ListPage, limit?: number): Promise<string[]> {
  */
 export function changeTexts(changes: readonly Change[]): string[] {
   return changes.flatMap((change) => {
-    const { type, ...rest } = change as { type: string } & Record<string, unknown>;
-    const { group, user, thread, message, webhook, users, fields } = rest as {
-      readonly [resource in 'group' | 'user' | 'thread' | 'message' | 'webhook']?: string;
-    } & { users?: IdList; fields?: string[] };
-    const named = [type, group, user, thread, message, webhook];
-    const start = named.filter((part) => part !== undefined).join(' ');
+    const { users, fields, ...named } = change as Record<string, string> & {
+      readonly users?: IdList;
+      readonly fields?: readonly string[];
+    };
+    const start = Object.values(named).join(' ');
     const parts = users === undefined ? fields : [...unpackIds(users)].sort();
     return parts === undefined ? [start] : parts.map((each) => `${start} ${each}`);
   });
