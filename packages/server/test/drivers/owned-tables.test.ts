@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import * as postgres from '../../src/store/postgres/postgres-owned-tables.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import * as sqlite from '../../src/store/sqlite/sqlite-owned-tables.ts';
+import { TRANSFER_ROWS } from '../../src/store/sqlite/sqlite-transfer.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 import { withDirectory, withFile, withStore } from './sqlite-directory.ts';
 
@@ -29,6 +30,25 @@ test('a deletion on SQLite empties every table with rows of a group, and the pur
     assert.deepEqual(withColumn('group_no'), ofGroup);
     const own = ['deleted_projects', 'groups', 'projects', 'sessions', 'thread_lists', 'threads', 'users'];
     assert.deepEqual(withColumn('project_no'), namesOf(sqlite.TABLES_OF_PROJECT, ...own));
+  }));
+
+/** Tables that no transfer reads: their rows follow from others, or are about what stays behind. */
+const NOT_TRANSFERRED: readonly string[] = [
+  ...['durable_places', 'durable_usage', 'sqlite_sequence', 'thread_lists', 'user_groups'],
+  ...['changes', 'deleted_projects', 'removed_messages', 'webhook_attempts', 'webhook_deliveries'],
+];
+
+test('a transfer on SQLite reads every table whose rows are part of a backup', () =>
+  withDirectory(async (directory) => {
+    await withStore(directory, async () => {});
+    const tables = withFile(directory, (database) =>
+      database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all(),
+    );
+    const read = Object.values(TRANSFER_ROWS).join();
+    const unread = tables
+      .map(({ name }) => String(name))
+      .filter((name) => !new RegExp(`\\b${name}\\b`).test(read));
+    assert.deepEqual(unread.sort(), NOT_TRANSFERRED.toSorted());
   }));
 
 const WITH_COLUMN_ON_POSTGRES = `
