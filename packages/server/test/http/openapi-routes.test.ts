@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import type { OpenApiDocument } from '../../src/api-description/build-document.ts';
 import { olderPath } from '../../src/http/older-names.ts';
 import { OPERATIONS } from '../../src/http/operations/all-operations.ts';
+import { CLIENT_ENDPOINTS, DATA_ENDPOINTS, projectEndpoints } from '../support/endpoints.ts';
 import { expectError, expectOk } from '../support/expect.ts';
 import { send } from '../support/http-client.ts';
 import { withServer } from '../support/server.ts';
@@ -24,6 +25,20 @@ describe('the operations and the description', () => {
       assert.ok(defined.length > 30);
       assert.deepEqual(described.sort(), defined.sort());
     }));
+
+  test('the tests of tokens and of hostile input send a request to every operation that a token opens', () => {
+    const endpoints = { project: DATA_ENDPOINTS, client: CLIENT_ENDPOINTS, customer: projectEndpoints('p') };
+    const unsent = OPERATIONS.filter(({ token, method, path }) => {
+      const pattern = new RegExp(`^${path.replaceAll(/:\w+/g, '[^/?]+')}(\\?|$)`);
+      if (token === 'none') return false;
+      return !endpoints[token].some((each) => each.method === method && pattern.test(each.path));
+    });
+    // A revoked token would be rejected by the requests that follow.
+    assert.deepEqual(
+      unsent.map(({ id }) => id),
+      ['revoke'],
+    );
+  });
 
   test('a path accepts the methods that the API description has, HEAD where it accepts GET, and no other', () =>
     withServer({}, async ({ url }) => {

@@ -49,6 +49,7 @@ export const DATA_ENDPOINTS: readonly Endpoint[] = [
   at('POST', '/v1/threads/t/messages/m/append', { text: '!' }),
   at('DELETE', '/v1/threads/t/messages/m'),
   at('DELETE', '/v1/threads/t'),
+  at('GET', '/v1/changes'),
   at('PUT', '/v1/webhooks/w', { url: 'https://receiver.invalid/', status: 'paused' }),
   at('GET', '/v1/webhooks'),
   at('GET', '/v1/webhooks/w'),
