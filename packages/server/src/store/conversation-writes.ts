@@ -92,26 +92,22 @@ export function fixedOfThread(
   });
 }
 
-/** A new thread; its write has a name. */
-export function newThread(write: StoredThreadWrite, now: number): ThreadFields {
-  const { resolved = write.resolvedAt !== undefined } = write;
-  return {
-    name: write.name as string,
-    url: write.url ?? null,
-    location: write.location ?? null,
-    metadata: write.metadata ?? '{}',
-    resolvedAt: resolved ? (write.resolvedAt ?? now) : null,
-  };
-}
+const EMPTY_THREAD: ThreadFields = { name: '', url: null, location: null, metadata: '{}', resolvedAt: null };
 
+/** A new thread; its write has a name. */
+export const newThread = (write: StoredThreadWrite, now: number): ThreadFields =>
+  changedThread(EMPTY_THREAD, write, now);
+
+/** A time that the write supplies is that of the thread, or the thread is new. */
 export function changedThread(stored: ThreadFields, write: StoredThreadWrite, now: number): ThreadFields {
-  const { resolved = stored.resolvedAt !== null } = write;
+  const resolvedAt = stored.resolvedAt ?? write.resolvedAt ?? null;
+  const { resolved = resolvedAt !== null } = write;
   return {
     name: write.name ?? stored.name,
     url: write.url === undefined ? stored.url : write.url,
     location: write.location === undefined ? stored.location : write.location,
     metadata: write.metadata ?? stored.metadata,
-    resolvedAt: resolved ? (stored.resolvedAt ?? now) : null,
+    resolvedAt: resolved ? (resolvedAt ?? now) : null,
   };
 }
 
@@ -174,26 +170,24 @@ export function fixedOfMessage(
   });
 }
 
-/** A new message; its write has content. */
-export function newMessage(write: StoredMessageWrite, now: number): MessageFields {
-  const { deleted = write.deletedAt !== undefined } = write;
-  return {
-    type: write.type ?? 'user_message',
-    content: write.content?.json as string,
-    url: write.url ?? null,
-    metadata: write.metadata ?? '{}',
-    deletedAt: deleted ? (write.deletedAt ?? now) : null,
-  };
-}
+const EMPTY_MESSAGE: MessageFields = {
+  ...{ type: 'user_message', content: '', url: null, metadata: '{}', deletedAt: null },
+};
 
+/** A new message; its write has content. */
+export const newMessage = (write: StoredMessageWrite, now: number): MessageFields =>
+  changedMessage(EMPTY_MESSAGE, write, now);
+
+/** A time that the write supplies is that of the message, or the message is new. */
 export function changedMessage(stored: MessageFields, write: StoredMessageWrite, now: number): MessageFields {
-  const { deleted = stored.deletedAt !== null } = write;
+  const deletedAt = stored.deletedAt ?? write.deletedAt ?? null;
+  const { deleted = deletedAt !== null } = write;
   return {
     type: write.type ?? stored.type,
     content: write.content?.json ?? stored.content,
     url: write.url === undefined ? stored.url : write.url,
     metadata: write.metadata ?? stored.metadata,
-    deletedAt: deleted ? (stored.deletedAt ?? now) : null,
+    deletedAt: deleted ? (deletedAt ?? now) : null,
   };
 }
 

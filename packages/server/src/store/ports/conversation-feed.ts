@@ -3,6 +3,14 @@ import type { Revision } from '../precondition.ts';
 import type { MessageRecord, ThreadAbsent } from './messages.ts';
 import type { ThreadPosition, ThreadRecord } from './threads.ts';
 
+/** The bounds of {@link ConversationFeedStore.changesSince}: messages, and the bytes of their content. */
+export const MESSAGES_MAX = 200;
+export const BYTES_MAX = 256 * 1_024;
+/** Threads of a page of revisions. */
+export const REVISIONS_MAX = 2_000;
+/** Removed messages of a thread that are stored, so that streams learn of them. */
+export const REMOVED_MAX = 1_000;
+
 /** A message that was removed for good. */
 export interface RemovedMessage {
   readonly id: string;

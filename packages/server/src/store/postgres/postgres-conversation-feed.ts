@@ -1,5 +1,12 @@
 import { limits } from '@rollcall/protocol';
-import type { ConversationFeedStore, RemovedMessage, ThreadRevision } from '../ports/conversation-feed.ts';
+import {
+  BYTES_MAX,
+  type ConversationFeedStore,
+  MESSAGES_MAX,
+  REVISIONS_MAX,
+  type RemovedMessage,
+  type ThreadRevision,
+} from '../ports/conversation-feed.ts';
 import type { MessageRecord } from '../ports/messages.ts';
 import type { ThreadPosition } from '../ports/threads.ts';
 import type { Row } from './connections/postgres-connection.ts';
@@ -10,15 +17,8 @@ import { MESSAGE_COLUMNS } from './postgres-messages-columns.ts';
 import { textArray } from './postgres-text.ts';
 import { THREAD_COLUMNS, threadParts, toThread } from './postgres-threads-columns.ts';
 
-/** The bounds of one read: messages, and the bytes of their content. */
-const MESSAGES_MAX = 200;
-const BYTES_MAX = 256 * 1_024;
-/** Threads of a page of revisions. */
-const REVISIONS_MAX = 2_000;
 const BEFORE_ALL = '-9223372036854775808';
 const AFTER_ALL = ['true', '9223372036854775807', '9223372036854775807'] as const;
-/** Removed messages of a thread that are stored. */
-export const REMOVED_MAX = 1_000;
 
 const POSITIONS = `
   SELECT w.id, t.epoch, t.position FROM unnest($2::text[]) AS w(id)

@@ -1,11 +1,11 @@
 import type { MessageType } from '@rollcall/protocol';
 import type { Change } from '../changes.ts';
 import { recounted } from '../conversation-writes.ts';
+import { REMOVED_MAX } from '../ports/conversation-feed.ts';
 import type { MessageStore } from '../ports/messages.ts';
 import { preconditionFailure } from '../precondition.ts';
 import type { Row } from './connections/postgres-connection.ts';
 import { recordCalls } from './postgres-changes.ts';
-import { REMOVED_MAX } from './postgres-conversation-feed.ts';
 import { listCalls } from './postgres-conversation-lists.ts';
 import {
   foundMessage,

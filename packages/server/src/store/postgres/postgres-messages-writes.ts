@@ -170,23 +170,12 @@ async function createMessage(
   const counts = [lastMessageAt, userMessages, actionMessages, deletedMessages];
   const content = contentColumns(write.content as StoredContent);
   const before = change === undefined ? positionOf(thread) : null;
+  const columns = [...message, ...times, revision, ...content, ...counts];
+  const record = [...originOf(context), textOfChanges(changes), thread.position + 1];
+  const calls: Call[] = [[CREATE, project, thread.threadNo, ...columns, ...record]];
+  if (!isListed) calls.push([LIST_PARTICIPANT, project, thread.threadNo, write.authorId]);
   await transaction.commit([
-    ...([
-      [
-        ...([
-          CREATE,
-          project,
-          thread.threadNo,
-          ...message,
-          ...times,
-          revision,
-          ...content,
-          ...counts,
-        ] as const),
-        ...[...originOf(context), textOfChanges(changes), thread.position + 1],
-      ],
-    ] as const),
-    ...(isListed ? [] : [[LIST_PARTICIPANT, project, thread.threadNo, write.authorId] as const]),
+    ...calls,
     ...listCalls(project, before, positionOf({ ...thread, lastMessageAt })),
   ]);
   return { kind: 'created', changes };

@@ -1,17 +1,18 @@
 import { limits } from '@rollcall/protocol';
-import type { ConversationFeedStore, RemovedMessage, ThreadRevision } from '../ports/conversation-feed.ts';
+import {
+  BYTES_MAX,
+  type ConversationFeedStore,
+  MESSAGES_MAX,
+  REVISIONS_MAX,
+  type RemovedMessage,
+  type ThreadRevision,
+} from '../ports/conversation-feed.ts';
 import type { MessageRecord } from '../ports/messages.ts';
 import type { ThreadPosition } from '../ports/threads.ts';
 import { MESSAGE_COLUMNS } from './sqlite-messages.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 import { readThread, THREAD_BY_ID } from './sqlite-threads.ts';
 
-/** The bounds of one read: messages, and the bytes of their content. */
-const MESSAGES_MAX = 200;
-const BYTES_MAX = 256 * 1_024;
-
-/** Threads of a page of revisions. */
-const REVISIONS_MAX = 2_000;
 const BEFORE_ALL = Number.MIN_SAFE_INTEGER;
 
 /** Reads of what streams of messages show, on the main thread. */

@@ -1,8 +1,13 @@
 import type { PageRequest } from '../../values/page.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { DurablePresence } from '../ports/durable-presence.ts';
-import { type DurableRow, MISMATCHES_BEFORE_SEEK, toDurable } from './sqlite-durable-presence-row.ts';
-import { FilteredDurablePresence, locationStatements } from './sqlite-filtered-durable-presence.ts';
+import {
+  type DurableRow,
+  FilteredDurablePresence,
+  locationStatements,
+  MISMATCHES_BEFORE_SEEK,
+  toDurable,
+} from './sqlite-filtered-durable-presence.ts';
 import type { Reads } from './sqlite-methods.ts';
 import type { ReadStatement, SqliteReader } from './sqlite-reader.ts';
 

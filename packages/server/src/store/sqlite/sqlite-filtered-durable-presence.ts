@@ -3,14 +3,27 @@ import type { LocationFilter } from '../../values/location-filter.ts';
 import { locationTest } from '../../values/location-pairs.ts';
 import type { PageRequest } from '../../values/page.ts';
 import type { DurablePresence } from '../ports/durable-presence.ts';
-import { type DurableRow, MISMATCHES_BEFORE_SEEK, toDurable } from './sqlite-durable-presence-row.ts';
 import { locationKey, pairKeys } from './sqlite-location-keys.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 
+/** After so many rows that do not match, the next match is searched by an index instead of row by row. */
+export const MISMATCHES_BEFORE_SEEK = 8;
 /** Of a user with many matching locations, so many of the newest are tried before all of them are read. */
 const NEWEST_TRIED = 64;
 /** Beyond the number of any presence. */
 const LAST = Number.MAX_SAFE_INTEGER;
+
+/** The first columns of a reading's row. */
+export type DurableRow = [userId: string, location: Json, at: number];
+
+export const toDurable = ([userId, location, at]: readonly [
+  ...DurableRow,
+  ...unknown[],
+]): DurablePresence => ({
+  userId,
+  location,
+  at,
+});
 
 /** Prepares the reads of a filtered page. They take a group's number first. */
 export const locationStatements = (prepare: SqliteReader['prepare']) => ({

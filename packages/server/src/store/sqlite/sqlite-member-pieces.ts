@@ -23,26 +23,19 @@ export async function readMembersInPieces(
   const row = longRead.prepare(FIND).get(project, id);
   if (row === undefined) return null;
   unfinished.move();
-  return toGroup(row, memberPieces(longRead, row.at(-1) as number));
+  const members = readPieces(longRead, row.at(-1) as number);
+  // A generator that has not begun would not release the snapshot when its reader leaves.
+  await members.next();
+  return toGroup(row, members);
 }
 
-/** The members of a group as pieces of one JSON array. The snapshot ends with the iteration, or when that is idle. */
-function memberPieces(longRead: LongRead, groupNo: number): AsyncIterable<Json> {
-  const pieces = readPieces(longRead, groupNo);
-  return {
-    [Symbol.asyncIterator]: () => ({
-      next: () => pieces.next(),
-      return() {
-        // A generator that was never read does not run its `finally`.
-        longRead.release();
-        return pieces.return();
-      },
-    }),
-  };
-}
-
+/**
+ * The members of a group as pieces of one JSON array, after a first piece that is empty. The snapshot ends with the iteration,
+ * or when that is idle.
+ */
 async function* readPieces(longRead: LongRead, groupNo: number): AsyncGenerator<Json, void, void> {
   try {
+    yield '';
     yield '[';
     for (let after = ''; ; ) {
       await new Promise(setImmediate);

@@ -52,6 +52,13 @@ interface Found {
   readonly message: StoredMessage | null;
 }
 
+/** A message, as changes of it name it. */
+const messageOf = ({ groupId, id }: StoredThread, message: string) => ({
+  group: groupId,
+  thread: id,
+  message,
+});
+
 /** Writes of messages, on the writer's thread. */
 export class MessageWrites {
   readonly #statements;
@@ -123,13 +130,8 @@ export class MessageWrites {
     const at = [thread.threadNo, message.seq] as const;
     this.#statements.setLength.run(after, bytes, context.revision, this.#threads.advance(thread), ...at);
     this.#pieces.append(at, escaped);
-    const change = {
-      type: 'message.appended',
-      group: thread.groupId,
-      thread: threadId,
-      message: id,
-    } as const;
-    return { kind: 'appended', length: after, revision: context.revision, changes: [change] };
+    const changes = [{ type: 'message.appended', ...messageOf(thread, id) }] as const;
+    return { kind: 'appended', length: after, revision: context.revision, changes };
   };
 
   readonly delete: Write<MessageStore['delete']> = (project, threadId, id, context) => {
@@ -145,8 +147,7 @@ export class MessageWrites {
     const lastMessageAt = this.#statements.latest.get(thread.threadNo)?.[0] ?? null;
     const activity = { ...recounted(thread, message, null), lastMessageAt };
     this.#threads.setActivity(project, thread, activity, context.revision);
-    const change = { type: 'message.removed', group: thread.groupId, thread: threadId, message: id } as const;
-    return { kind: 'deleted', changes: [change] };
+    return { kind: 'deleted', changes: [{ type: 'message.removed', ...messageOf(thread, id) }] };
   };
 
   #read({ threadNo }: StoredThread, id: string): StoredMessage | null {
@@ -192,13 +193,7 @@ export class MessageWrites {
     };
     this.#threads.setActivity(project, thread, activity, context.revision);
     this.#threads.see(thread, authorId, createdAt);
-    const change = {
-      type: 'message.created',
-      group: thread.groupId,
-      thread: thread.id,
-      message: id,
-    } as const;
-    return { kind: 'created', changes: [change] };
+    return { kind: 'created', changes: [{ type: 'message.created', ...messageOf(thread, id) }] };
   }
 
   /** Inserts a message, and leaves the thread's counts and activity to the caller. */
@@ -245,14 +240,7 @@ export class MessageWrites {
     }
     if (type !== message.type || deletedAt !== message.deletedAt)
       this.#recount(project, thread, message, after, revision);
-    const change = {
-      type: 'message.updated',
-      group: thread.groupId,
-      thread: thread.id,
-      message: id,
-      fields,
-    } as const;
-    return { kind: 'updated', changes: [change] };
+    return { kind: 'updated', changes: [{ type: 'message.updated', ...messageOf(thread, id), fields }] };
   }
 
   #recount(

@@ -1,6 +1,6 @@
-import { type Location, locationMatches, parseJson } from '@rollcall/protocol';
 import type { Json } from '../../values/json.ts';
 import type { LocationFilter } from '../../values/location-filter.ts';
+import { locationTest } from '../../values/location-pairs.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { ThreadListRequest, ThreadPage, ThreadRecord, ThreadStore } from '../ports/threads.ts';
 import { COUNTED_MAX, PARTICIPANT_BYTES, SEARCHED_MAX, WORK_MAX } from '../thread-page-bounds.ts';
@@ -82,10 +82,8 @@ type Passes = (conversationNo: number, location: Json | null) => boolean;
 function passesOf(conversationNo: number | null, filter: LocationFilter): Passes {
   const isOfGroup = (other: number) => conversationNo === null || other === conversationNo;
   if (filter === null) return isOfGroup;
-  if (!filter.partial) return (other, location) => isOfGroup(other) && location === filter.location;
-  const pattern = parseJson(filter.location) as Location;
-  return (other, location) =>
-    isOfGroup(other) && location !== null && locationMatches(parseJson(location) as Location, pattern);
+  const passes = locationTest(filter);
+  return (other, location) => isOfGroup(other) && location !== null && passes(location);
 }
 
 function readPage(

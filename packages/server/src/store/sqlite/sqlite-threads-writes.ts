@@ -12,6 +12,7 @@ import {
   threadChanges,
 } from '../conversation-writes.ts';
 import { UNCHANGED } from '../outcomes.ts';
+import { REMOVED_MAX } from '../ports/conversation-feed.ts';
 import type { PutThreadOutcome, StoredThreadWrite, ThreadStore } from '../ports/threads.ts';
 import { preconditionFailure } from '../precondition.ts';
 import type { ConditionalContext } from '../write-context.ts';
@@ -20,9 +21,6 @@ import { LISTED_COLUMNS, type ListedRow, ThreadLists, toListed } from './sqlite-
 import { SEQ_BITS } from './sqlite-message-numbers.ts';
 import type { Write } from './sqlite-methods.ts';
 import { FOUND_COLUMNS, type FoundThread, THREAD_BY_ID } from './sqlite-threads.ts';
-
-/** Removed messages of a thread that are stored, so that streams learn of them. */
-const REMOVED_MAX = 1_000;
 
 /** A thread as writes need it. */
 export interface StoredThread extends FoundThread {
