@@ -19,14 +19,9 @@ import type { WriteReply, WriteRequest } from './sqlite-writer-protocol.ts';
 export class GroupCommit {
   readonly #connection: SqliteConnection;
   readonly #writes: SqliteWrites;
-  readonly #isAlive;
+  readonly #statements;
   /** Projects that the transaction has found not to be deleted. */
   readonly #liveProjects = new Set<ProjectKey>();
-  readonly #begin;
-  readonly #commit;
-  readonly #savepoint;
-  readonly #release;
-  readonly #rollBackTo;
   readonly #files: FileIdentities;
   readonly #readChangedFiles: typeof changedFiles;
   #lost: string | null = null;
@@ -42,12 +37,14 @@ export class GroupCommit {
     this.#connection = connection;
     this.#files = files;
     this.#writes = sqliteWrites(connection, durableBounds);
-    this.#isAlive = connection.prepare('SELECT 1 FROM projects WHERE project_no = ?');
-    this.#begin = connection.prepare('BEGIN IMMEDIATE');
-    this.#commit = connection.prepare('COMMIT');
-    this.#savepoint = connection.prepare('SAVEPOINT operation');
-    this.#release = connection.prepare('RELEASE operation');
-    this.#rollBackTo = connection.prepare('ROLLBACK TO operation');
+    this.#statements = {
+      isAlive: connection.prepare('SELECT 1 FROM projects WHERE project_no = ?'),
+      begin: connection.prepare('BEGIN IMMEDIATE'),
+      commit: connection.prepare('COMMIT'),
+      savepoint: connection.prepare('SAVEPOINT operation'),
+      release: connection.prepare('RELEASE operation'),
+      rollBackTo: connection.prepare('ROLLBACK TO operation'),
+    };
   }
 
   /** Why nothing is written any more, or null. */
@@ -59,13 +56,13 @@ export class GroupCommit {
   run(requests: readonly WriteRequest[]): WriteReply[] {
     try {
       this.#requireStore();
-      this.#begin.run();
+      this.#statements.begin.run();
       this.#writes.changes.begin();
       this.#liveProjects.clear();
       const replies = requests.map((request) => this.#runOne(request));
       // A rejected commit leaves no row that reads could find in the open files.
       this.#checkFiles();
-      this.#commit.run();
+      this.#statements.commit.run();
       this.#checkCommitted();
       return replies;
     } catch (error) {
@@ -87,21 +84,17 @@ export class GroupCommit {
    */
   #checkCommitted(): void {
     try {
-      this.#noteChangedFiles();
-    } catch {
-      return;
+      this.#checkFiles();
+    } catch (error) {
+      if (this.#lost !== null) throw error;
     }
-    this.#requireStore();
   }
 
+  /** @throws StoreUnavailableError when the store is lost, or the file system does not answer */
   #checkFiles(): void {
-    this.#noteChangedFiles();
-    this.#requireStore();
-  }
-
-  #noteChangedFiles(): void {
     const changed = this.#readChangedFiles(this.#files);
     if (changed !== null) this.#lost ??= filesChanged(changed);
+    this.#requireStore();
   }
 
   #rollBack(): void {
@@ -128,13 +121,13 @@ export class GroupCommit {
   /** @throws ProjectGoneError */
   #requireProject(project: ProjectKey): void {
     if (this.#liveProjects.has(project)) return;
-    if (this.#isAlive.get(project) === undefined) throw new ProjectGoneError();
+    if (this.#statements.isAlive.get(project) === undefined) throw new ProjectGoneError();
     this.#liveProjects.add(project);
   }
 
   /** @throws what SQLite threw when the whole transaction is gone with it. */
   #runOne([number, port, method, parameters]: WriteRequest): WriteReply {
-    this.#savepoint.run();
+    this.#statements.savepoint.run();
     try {
       if (namesProject(port)) this.#requireProject(parameters[0] as ProjectKey);
       const writes = this.#writes[port] as unknown as Record<string, (...parameters: unknown[]) => unknown>;
@@ -142,12 +135,12 @@ export class GroupCommit {
       // A deleted project is not found by the writes after it in the same transaction.
       if (port === 'projects') this.#liveProjects.clear();
       this.#recordChanges(answer, parameters);
-      this.#release.run();
+      this.#statements.release.run();
       return [number, null, answer];
     } catch (error) {
       if (!this.#connection.database.isTransaction || isDamage(error)) throw error;
-      this.#rollBackTo.run();
-      this.#release.run();
+      this.#statements.rollBackTo.run();
+      this.#statements.release.run();
       this.#writes.changes.begin();
       return error instanceof RollBack ? [number, null, error.outcome] : [number, failureOf(error)];
     }

@@ -2,7 +2,6 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import { DURABLE_BOUNDS, type DurableBounds } from '../durable-bounds.ts';
-import type { TransferStore } from '../ports/transfer.ts';
 import type { Store } from '../store.ts';
 import { StoreTimings } from '../store-timings.ts';
 import { StoreCondition } from './sqlite-condition.ts';
@@ -60,46 +59,35 @@ export async function openSqliteStore({
     timings,
   );
   try {
-    reader = new SqliteReader(file, condition, timings.reads);
-    const transfer = sqliteTransfer(file, { snapshots, durableBounds, onImported: () => reader?.renew() });
-    const metrics = timings.metrics(
-      () => writer.pending,
-      () => ({ snapshots: snapshots.use }),
-    );
-    return { ...sqliteStore(reader, snapshots, writer, condition, transfer), metrics };
+    const opened = new SqliteReader(file, condition, timings.reads);
+    reader = opened;
+    const isAlive = opened.prepare('SELECT 1');
+    let closing: Promise<void> | null = null;
+    return {
+      isInProcess: true,
+      metrics: timings.metrics(
+        () => writer.pending,
+        () => ({ snapshots: snapshots.use }),
+      ),
+      ...sqlitePorts(opened, snapshots, writer.methods),
+      transfer: sqliteTransfer(file, { snapshots, durableBounds, onImported: () => opened.renew() }),
+
+      async ping() {
+        writer.check();
+        if (isAlive.get() === undefined) throw new StoreUnavailableError('the store does not answer');
+      },
+      close() {
+        // Readers release their snapshots first, so that the log can be folded into the file.
+        condition.close();
+        snapshots.close();
+        opened.suspend();
+        closing ??= writer.close().finally(() => opened.close());
+        return closing;
+      },
+    };
   } catch (error) {
     condition.close();
     await writer.close();
     throw condition.readFailure(error);
   }
-}
-
-function sqliteStore(
-  reader: SqliteReader,
-  snapshots: SnapshotPool,
-  writer: SqliteWriter,
-  condition: StoreCondition,
-  transfer: TransferStore,
-): Omit<Store, 'metrics'> {
-  const isAlive = reader.prepare('SELECT 1');
-  let closing: Promise<void> | null = null;
-
-  return {
-    isInProcess: true,
-    ...sqlitePorts(reader, snapshots, writer.methods),
-    transfer,
-
-    async ping() {
-      writer.check();
-      if (isAlive.get() === undefined) throw new StoreUnavailableError('the store does not answer');
-    },
-    close() {
-      // Readers release their snapshots first, so that the log can be folded into the file.
-      condition.close();
-      snapshots.close();
-      reader.suspend();
-      closing ??= writer.close().finally(() => reader.close());
-      return closing;
-    },
-  };
 }

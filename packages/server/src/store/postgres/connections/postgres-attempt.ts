@@ -15,7 +15,7 @@ const LONG_MS = 10 * 60_000;
 const LONG_WAIT_MS = 30_000;
 
 /** The parts that the writes of a store share. */
-interface WriteResources {
+export interface WriteResources {
   readonly pool: PostgresPool;
   /** The writes that are made by these calls. */
   mergedBy<Item>(callsOf: CallsOf<Item>): MergedWrites<Item>;

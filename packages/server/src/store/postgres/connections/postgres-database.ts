@@ -4,7 +4,7 @@ import { Semaphore } from '../../../concurrency/semaphore.ts';
 import { StoreUnavailableError } from '../../../values/engine-errors.ts';
 import type { ProjectKey } from '../../../values/project-key.ts';
 import { type PoolUse, StoreTimings } from '../../store-timings.ts';
-import { Attempt } from './postgres-attempt.ts';
+import { Attempt, type WriteResources } from './postgres-attempt.ts';
 import type { Call, Row } from './postgres-connection.ts';
 import { isLostRace, isStatementTimeout, toStoreFailure } from './postgres-errors.ts';
 import { type CallsOf, MergedWrites } from './postgres-merged-writes.ts';
@@ -47,7 +47,7 @@ export class PostgresDatabase {
   readonly #reads: PostgresPool;
   readonly #writes: PostgresPool;
   readonly #long: Semaphore;
-  readonly #lockWaitMs: number;
+  readonly #resources: WriteResources;
   readonly #timings: StoreTimings;
   readonly #rows = new KeyedMutex(
     () => new StoreUnavailableError('too many writes of one row wait for each other'),
@@ -63,7 +63,6 @@ export class PostgresDatabase {
     lockWaitMs = LOCK_WAIT_MS,
     timings = new StoreTimings('postgresql'),
   ) {
-    this.#lockWaitMs = lockWaitMs;
     this.#timings = timings;
     const readers = Math.max(1, Math.floor(settings.poolSize * READERS));
     const writers = settings.poolSize - readers;
@@ -86,6 +85,8 @@ export class PostgresDatabase {
       permitsPerKey: Math.max(1, longWriters - 1),
       unavailable: () => new StoreUnavailableError('too many large writes are under way'),
     });
+    const { writeWaits: waits } = timings;
+    this.#resources = { pool: this.#writes, mergedBy: this.#mergedBy, long: this.#long, lockWaitMs, waits };
   }
 
   /** How many writes wait or are under way. */
@@ -131,16 +132,8 @@ export class PostgresDatabase {
   ): Promise<Result> {
     if (this.#closing !== null) throw closed();
     this.#underWay += 1;
-    const { writes, writeWaits: waits } = this.#timings;
     const begun = performance.now();
-    const resources = {
-      pool: this.#writes,
-      mergedBy: this.#mergedBy,
-      long: this.#long,
-      lockWaitMs: this.#lockWaitMs,
-      waits,
-    };
-    const attempt = new Attempt(resources, project ?? null);
+    const attempt = new Attempt(this.#resources, project ?? null);
     const tryIt = () => runUntilWon(run, attempt);
     let failure: unknown;
     try {
@@ -150,7 +143,7 @@ export class PostgresDatabase {
       failure = error;
       throw toStoreFailure(error);
     } finally {
-      writes.ended(begun, failure);
+      this.#timings.writes.ended(begun, failure);
       this.#underWay -= 1;
       if (this.#underWay === 0) this.#onIdle();
     }
