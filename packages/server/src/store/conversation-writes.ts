@@ -2,11 +2,13 @@
 
 import type { MessageType, Status } from '@rollcall/protocol';
 import type { Change } from './changes.ts';
-import type { Absent } from './outcomes.ts';
+import type { MessageRow } from './conversation-columns.ts';
+import type { Absent, IdSample, Written } from './outcomes.ts';
 import {
   type AuthorUnavailable,
   MARKDOWN_END,
   type MessageRecord,
+  type PutMessageOutcome,
   type StoredContent,
   type StoredMessageWrite,
   type ThreadAbsent,
@@ -18,7 +20,7 @@ import type {
   StoredThreadWrite,
   ThreadRecord,
 } from './ports/threads.ts';
-import type { Precondition } from './precondition.ts';
+import { type Precondition, preconditionFailure } from './precondition.ts';
 
 /** Names a field of the API whose supplied value is another than the stored one. */
 const fixedField = (fields: Readonly<Record<string, readonly [supplied: unknown, stored: unknown]>>) => {
@@ -47,7 +49,7 @@ export function groupError(
 }
 
 /** Why a user, whose status is null where there is none, cannot be the author of a new message. */
-export function authorError(
+function authorError(
   groupId: string,
   status: Status | null,
   isMember: boolean,
@@ -65,7 +67,7 @@ export function authorError(
  * Whether the write can only create. Where its thread or message is there, it is checked like the creation that it is, before
  * it fails its precondition: the caller gets the same error in both cases, and stored values do not matter.
  */
-export const onlyCreates = ({ ifNoneMatch }: Precondition) => ifNoneMatch === '*';
+const onlyCreates = ({ ifNoneMatch }: Precondition) => ifNoneMatch === '*';
 
 /** The fields that a write of a thread can change. */
 export type ThreadFields = Pick<ThreadRecord, 'name' | 'url' | 'location' | 'metadata' | 'resolvedAt'>;
@@ -141,11 +143,11 @@ export function threadChanges(
 /** The fields that a write of a message can change. */
 export type MessageFields = Pick<MessageRecord, 'type' | 'content' | 'url' | 'metadata' | 'deletedAt'>;
 
-export const requiredOfMessage = ({ authorId, content }: StoredMessageWrite) =>
+const requiredOfMessage = ({ authorId, content }: StoredMessageWrite) =>
   fieldsRequired({ authorID: authorId, content });
 
 /** The absent part for a write of a message in one group, or by one author. */
-export function absentForMessage(
+function absentForMessage(
   thread: Pick<ThreadRecord, 'groupId'> | null,
   message: Pick<MessageRecord, 'authorId'> | null,
   { inGroup, ofAuthor }: StoredMessageWrite,
@@ -156,7 +158,7 @@ export function absentForMessage(
   return { kind: thread === null ? 'threadAbsent' : 'absent' };
 }
 
-export function fixedOfMessage(
+function fixedOfMessage(
   stored: Pick<MessageRecord, 'authorId' | 'createdAt' | 'updatedAt' | 'deletedAt'>,
   write: StoredMessageWrite,
   precondition: Precondition,
@@ -173,6 +175,47 @@ export function fixedOfMessage(
 const EMPTY_MESSAGE: MessageFields = {
   ...{ type: 'user_message', content: '', url: null, metadata: '{}', deletedAt: null },
 };
+
+/** What a write of a message finds. What decides nothing is not read. */
+interface FoundForMessage {
+  readonly thread: Pick<ThreadRecord, 'groupId'> | null;
+  readonly message: MessageRow | null;
+  groupStatus(groupId: string): Status | null;
+  author(groupId: string, id: string): { readonly status: Status | null; readonly isMember: boolean };
+  /** The users of the content who do not exist. */
+  unknownUsers(): IdSample;
+}
+
+/** Why the write of a message, and of the thread that it may create, is rejected, in the order of the port. */
+export function messageError(
+  { thread, message, ...found }: FoundForMessage,
+  write: StoredMessageWrite,
+  context: Precondition,
+): Exclude<PutMessageOutcome, Written> | null {
+  const absent = absentForMessage(thread, message, write);
+  if (absent !== null) return absent;
+  const required = context.ifMatch === undefined ? requiredOfMessage(write) : null;
+  const error = message === null ? required : fixedOfMessage(message, write, context);
+  if (error !== null) return error;
+  const { createThread, authorId } = write;
+  if (thread === null && createThread === undefined) return { kind: 'threadAbsent' };
+  const missing = thread === null ? requiredOfThread(createThread ?? {}) : null;
+  if (missing !== null) return missing;
+  const groupId = (thread ?? createThread)?.groupId as string;
+  const status = found.groupStatus(groupId);
+  const unavailable =
+    (thread === null ? groupError(groupId, status, createThread ?? {}) : null) ??
+    groupError(groupId, status, write);
+  if (unavailable !== null) return unavailable;
+  if (authorId !== undefined && (message === null || onlyCreates(context))) {
+    const author = found.author(groupId, authorId);
+    const failure = authorError(groupId, author.status, author.isMember, write);
+    if (failure !== null) return failure;
+  }
+  const users = found.unknownUsers();
+  if (users.count > 0) return { kind: 'unknownUsers', users };
+  return preconditionFailure(context, message?.revision ?? null);
+}
 
 /** A new message; its write has content. */
 export const newMessage = (write: StoredMessageWrite, now: number): MessageFields =>

@@ -1,19 +1,12 @@
-import type { Status } from '@rollcall/protocol';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { Change } from '../changes.ts';
 import {
-  absentForMessage,
-  authorError,
   changedMessage,
   changedMessageFields,
   contentColumns,
-  fixedOfMessage,
-  groupError,
+  messageError,
   newMessage,
-  onlyCreates,
   recounted,
-  requiredOfMessage,
-  requiredOfThread,
   updateTime,
 } from '../conversation-writes.ts';
 import { UNCHANGED } from '../outcomes.ts';
@@ -23,7 +16,6 @@ import type {
   StoredContent,
   StoredMessageWrite,
 } from '../ports/messages.ts';
-import { preconditionFailure } from '../precondition.ts';
 import type { ConditionalContext } from '../write-context.ts';
 import type { Call, Row } from './connections/postgres-connection.ts';
 import type { Transaction } from './connections/postgres-database.ts';
@@ -33,7 +25,6 @@ import { LIST_PARTICIPANT, seen } from './postgres-conversation-participants.ts'
 import { LOCK_THREAD, type LockedThread, positionOf, toLockedThread } from './postgres-conversation-rows.ts';
 import type { OnDatabase } from './postgres-engine.ts';
 import {
-  type Found,
   READ_FOR_WRITE,
   READ_UNKNOWN_USERS,
   type StoredMessage,
@@ -61,22 +52,27 @@ export const putMessage: OnDatabase<MessageStore['put']> = (
 ) => {
   const key = { threadId, id };
   const { authorId = null, content, createThread: thread } = write;
-  const read = [authorId, thread?.groupId ?? null, content?.json ?? null];
+  const wanted = [authorId, thread?.groupId ?? null, content?.json ?? null];
   const userIds = content?.userIds ?? [];
   const unknown: Call[] = userIds.length === 0 ? [] : [[READ_UNKNOWN_USERS, project, textArray(userIds)]];
   return database.transaction(targetOf('thread', project, threadId), async (transaction) => {
     const [locked, [row], ...more] = await transaction.run(
       [LOCK_THREAD, project, threadId],
-      [READ_FOR_WRITE, project, threadId, id, ...read],
+      [READ_FOR_WRITE, project, threadId, id, ...wanted],
       ...unknown,
     );
     const stored = toLockedThread(locked);
     const found = toFound(row as Row, more[0] ?? []);
     assertLocked(stored, found.threadNo);
-    const error = errorOf(stored, found, write, context);
+    const { message, groupStatus, authorStatus, isMember } = found;
+    const read = {
+      ...{ thread: stored, message, groupStatus: () => groupStatus },
+      ...{ author: () => ({ status: authorStatus, isMember }), unknownUsers: () => found.unknown },
+    };
+    const error = messageError(read, write, context);
     if (error !== null) return error;
-    if (found.message !== null) {
-      const target = { key, thread: stored as LockedThread, message: found.message };
+    if (message !== null) {
+      const target = { key, thread: stored as LockedThread, message };
       return updateMessage(transaction, project, target, write, context);
     }
     if (stored !== null)
@@ -92,38 +88,6 @@ export const putMessage: OnDatabase<MessageStore['put']> = (
     return createMessage(transaction, project, key, { ...made, isListed: false }, write, context);
   });
 };
-
-/** Why the write is rejected, in the order of the port. */
-function errorOf(
-  thread: LockedThread | null,
-  { groupStatus, authorStatus, isMember, unknown, message }: Found,
-  write: StoredMessageWrite,
-  context: ConditionalContext,
-): Exclude<PutMessageOutcome, { readonly changes: unknown }> | null {
-  const absent = absentForMessage(thread, message, write);
-  if (absent !== null) return absent;
-  const required = context.ifMatch === undefined ? requiredOfMessage(write) : null;
-  const error = message === null ? required : fixedOfMessage(message, write, context);
-  if (error !== null) return error;
-  if (thread === null && write.createThread === undefined) return { kind: 'threadAbsent' };
-  const groupId = thread?.groupId ?? write.createThread?.groupId;
-  const unavailable = thread === null ? threadError(write, groupStatus) : null;
-  if (unavailable !== null) return unavailable;
-  const group = groupError(groupId as string, groupStatus, write);
-  if (group !== null) return group;
-  const isCreation = message === null || onlyCreates(context);
-  if (isCreation && write.authorId !== undefined) {
-    const author = authorError(groupId as string, authorStatus, isMember, write);
-    if (author !== null) return author;
-  }
-  if (unknown.count > 0) return { kind: 'unknownUsers', users: unknown };
-  return preconditionFailure(context, message?.revision ?? null);
-}
-
-/** Why the thread of `createThread` cannot be made. */
-function threadError({ createThread: write = {} }: StoredMessageWrite, groupStatus: Status | null) {
-  return requiredOfThread(write) ?? groupError(write.groupId as string, groupStatus, write);
-}
 
 /** The message, the counts and the activity of its thread, its author as a participant, and the record of the changes. */
 const CREATE = `

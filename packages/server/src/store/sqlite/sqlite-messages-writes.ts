@@ -3,27 +3,16 @@ import type { ProjectKey } from '../../values/project-key.ts';
 import { columnsOf } from '../columns.ts';
 import { type MessageRow, messageColumns } from '../conversation-columns.ts';
 import {
-  absentForMessage,
-  authorError,
   changedMessage,
   changedMessageFields,
-  fixedOfMessage,
   groupError,
-  type MessageFields,
+  messageError,
   newMessage,
-  onlyCreates,
   recounted,
-  requiredOfMessage,
   updateTime,
 } from '../conversation-writes.ts';
-import { idSample, UNCHANGED, type UnknownUsers } from '../outcomes.ts';
-import type {
-  AuthorUnavailable,
-  MessageStore,
-  PutMessageOutcome,
-  StoredContent,
-  StoredMessageWrite,
-} from '../ports/messages.ts';
+import { idSample, UNCHANGED, type Updated, type Written } from '../outcomes.ts';
+import type { MessageStore, StoredMessageWrite } from '../ports/messages.ts';
 import { preconditionFailure } from '../precondition.ts';
 import type { ConditionalContext } from '../write-context.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
@@ -32,7 +21,6 @@ import { MESSAGE, SEQ_BITS } from './sqlite-message-numbers.ts';
 import { CONTENT, MESSAGE_TYPE } from './sqlite-messages.ts';
 import { MessagePieces } from './sqlite-messages-pieces.ts';
 import type { Write } from './sqlite-methods.ts';
-import { RollBack } from './sqlite-roll-back.ts';
 import type { StoredThread, ThreadWrites } from './sqlite-threads-writes.ts';
 
 interface StoredMessage extends MessageRow {
@@ -46,10 +34,14 @@ const STORED = columnsOf<StoredMessage>({
   contentBytes: 'm.content_bytes',
 });
 
-/** What a write of a message finds. */
-interface Found {
+/** A write with all that a new message needs. */
+type Creation = StoredMessageWrite & Required<Pick<StoredMessageWrite, 'authorId' | 'content' | 'createdAt'>>;
+
+/** The message that a write changes. */
+interface Target {
   readonly thread: StoredThread;
-  readonly message: StoredMessage | null;
+  readonly message: StoredMessage;
+  readonly id: string;
 }
 
 /** A message, as changes of it name it. */
@@ -98,17 +90,18 @@ export class MessageWrites {
   readonly put: Write<MessageStore['put']> = (project, threadId, id, write, context) => {
     const thread = this.#threads.find(project, threadId);
     const message = thread === null ? null : this.#read(thread, id);
-    const absent = absentForMessage(thread, message, write);
-    if (absent !== null) return absent;
-    if (thread !== null && message !== null) {
+    const error = messageError(this.#found(project, thread, message, write), write, context);
+    if (error !== null) return error;
+    if (thread !== null && message !== null)
       return this.#change(project, { thread, message, id }, write, context);
-    }
-    const missing = requiredOfMessage(write);
-    if (missing !== null && context.ifMatch === undefined) return missing;
     if (thread !== null) return this.#create(project, thread, id, write, context);
-    return write.createThread === undefined
-      ? { kind: 'threadAbsent' }
-      : this.#createWithThread(project, threadId, id, write, context);
+    const { now, revision, actor, requestId } = context;
+    const origin = { now, revision, actor, requestId };
+    const made = this.#threads.put(project, threadId, write.createThread ?? {}, origin);
+    if (made.kind !== 'created') return made;
+    const madeThread = this.#threads.find(project, threadId) as StoredThread;
+    const created = this.#create(project, madeThread, id, write, context);
+    return { kind: 'created', changes: [...made.changes, ...created.changes] };
   };
 
   readonly append: Write<MessageStore['append']> = (project, threadId, id, append, context) => {
@@ -155,44 +148,24 @@ export class MessageWrites {
     return row === undefined ? null : STORED.toRecord(row);
   }
 
-  /** @throws RollBack where the message is rejected: then no thread is made. */
-  #createWithThread(
-    project: ProjectKey,
-    threadId: string,
-    id: string,
-    write: StoredMessageWrite,
-    { now, revision, actor, requestId, ...precondition }: ConditionalContext,
-  ): PutMessageOutcome {
-    const context = { now, revision, actor, requestId };
-    const made = this.#threads.put(project, threadId, write.createThread ?? {}, context);
-    if (made.kind !== 'created') return made;
-    const thread = this.#threads.find(project, threadId) as StoredThread;
-    const outcome = this.#create(project, thread, id, write, { ...context, ...precondition });
-    if (outcome.kind !== 'created') throw new RollBack(outcome);
-    return { kind: 'created', changes: [...made.changes, ...outcome.changes] };
-  }
-
+  /** Creates a message; its write has an author and content. */
   #create(
     project: ProjectKey,
     thread: StoredThread,
     id: string,
     write: StoredMessageWrite,
     context: ConditionalContext,
-  ): PutMessageOutcome {
-    const failure = this.#errorOf(project, { thread, message: null }, write, context);
-    if (failure !== null) return failure;
-    const { authorId, content } = write;
-    // Missing fields have been reported, or have failed the precondition.
-    if (authorId === undefined || content === undefined) return { kind: 'stale' };
+  ): Written {
     const latest = thread.lastMessageAt;
     const createdAt = write.createdAt ?? Math.max(context.now, latest ?? context.now);
-    this.insert(thread, id, { ...write, authorId, content, createdAt }, context);
+    const creation = { ...write, createdAt } as Creation;
+    this.insert(thread, id, creation, context);
     const activity = {
       ...recounted(thread, null, newMessage(write, context.now)),
       lastMessageAt: Math.max(latest ?? createdAt, createdAt),
     };
     this.#threads.setActivity(project, thread, activity, context.revision);
-    this.#threads.see(thread, authorId, createdAt);
+    this.#threads.see(thread, creation.authorId, createdAt);
     return { kind: 'created', changes: [{ type: 'message.created', ...messageOf(thread, id) }] };
   }
 
@@ -200,7 +173,7 @@ export class MessageWrites {
   insert(
     thread: StoredThread,
     id: string,
-    write: StoredMessageWrite & Required<Pick<StoredMessageWrite, 'authorId' | 'content' | 'createdAt'>>,
+    write: Creation,
     { now, revision }: Pick<ConditionalContext, 'now' | 'revision'>,
   ): void {
     const { type, url, metadata, deletedAt } = newMessage(write, now);
@@ -215,13 +188,10 @@ export class MessageWrites {
 
   #change(
     project: ProjectKey,
-    { thread, message, id }: Found & { readonly message: StoredMessage; readonly id: string },
+    { thread, message, id }: Target,
     write: StoredMessageWrite,
-    context: ConditionalContext,
-  ): PutMessageOutcome {
-    const failure = this.#errorOf(project, { thread, message }, write, context);
-    if (failure !== null) return failure;
-    const { now, revision } = context;
+    { now, revision }: ConditionalContext,
+  ): Updated {
     const at = [thread.threadNo, message.seq] as const;
     // Content is read only to be compared with another one.
     const content = write.content === undefined ? '' : (this.#statements.content.get(...at)?.[0] ?? '');
@@ -238,62 +208,32 @@ export class MessageWrites {
       if (message.markdownLength !== null) this.#pieces.remove(at);
       this.#statements.replaceContent.run(...this.#pieces.columnsOf(at, write.content), ...at);
     }
-    if (type !== message.type || deletedAt !== message.deletedAt)
-      this.#recount(project, thread, message, after, revision);
+    // A deleted message counts as such whatever its type is.
+    const isCounted = message.deletedAt === null || deletedAt === null;
+    if (isCounted && (type !== message.type || deletedAt !== message.deletedAt)) {
+      const activity = { ...recounted(thread, message, after), lastMessageAt: thread.lastMessageAt };
+      this.#threads.setActivity(project, thread, activity, revision);
+    }
     return { kind: 'updated', changes: [{ type: 'message.updated', ...messageOf(thread, id), fields }] };
   }
 
-  #recount(
+  #found(
     project: ProjectKey,
-    thread: StoredThread,
-    before: Pick<MessageFields, 'type' | 'deletedAt'>,
-    after: Pick<MessageFields, 'type' | 'deletedAt'>,
-    revision: string,
-  ): void {
-    // A deleted message counts as such whatever its type is.
-    if (before.deletedAt !== null && after.deletedAt !== null) return;
-    const { lastMessageAt } = thread;
-    this.#threads.setActivity(
-      project,
+    thread: StoredThread | null,
+    message: StoredMessage | null,
+    { content }: StoredMessageWrite,
+  ): Parameters<typeof messageError>[0] {
+    const { eligibility, user } = this.#statements;
+    return {
       thread,
-      { ...recounted(thread, before, after), lastMessageAt },
-      revision,
-    );
-  }
-
-  /** Why the write of a message, all of whose fields are there, is rejected. */
-  #errorOf(
-    project: ProjectKey,
-    { thread, message }: Found,
-    write: StoredMessageWrite,
-    context: ConditionalContext,
-  ) {
-    const isCreation = message === null || onlyCreates(context);
-    return (
-      (message === null ? null : fixedOfMessage(message, write, context)) ??
-      groupError(thread.groupId, thread.groupStatus, write) ??
-      (isCreation ? this.#authorUnavailable(project, thread, write) : null) ??
-      this.#unknownUsers(project, write.content) ??
-      preconditionFailure(context, message?.revision ?? null)
-    );
-  }
-
-  #authorUnavailable(
-    project: ProjectKey,
-    { groupId }: StoredThread,
-    write: StoredMessageWrite,
-  ): AuthorUnavailable | null {
-    const { authorId } = write;
-    if (authorId === undefined) return null;
-    const { user, incarnation } = toEligibility(
-      this.#statements.eligibility.get(project, groupId, authorId) as EligibilityRow,
-    );
-    return authorError(groupId, user, incarnation !== null, write);
-  }
-
-  #unknownUsers(project: ProjectKey, content: StoredContent | undefined): UnknownUsers | null {
-    const named = [...new Set(content?.userIds)];
-    const unknown = named.filter((id) => this.#statements.user.get(project, id) === undefined);
-    return unknown.length === 0 ? null : { kind: 'unknownUsers', users: idSample(unknown) };
+      message,
+      groupStatus: (groupId) => this.#threads.groupStatus(project, groupId, thread),
+      author(groupId, id) {
+        const found = toEligibility(eligibility.get(project, groupId, id) as EligibilityRow);
+        return { status: found.user, isMember: found.incarnation !== null };
+      },
+      unknownUsers: () =>
+        idSample([...new Set(content?.userIds)].filter((id) => user.get(project, id) === undefined)),
+    };
   }
 }

@@ -190,9 +190,9 @@ export class ThreadWrites {
     return { kind: 'created', changes: [{ type: 'thread.created', group: groupId, thread: id }] };
   }
 
-  /** The status of the thread's group, or of another one that a write which only creates names. */
-  #groupStatus(project: ProjectKey, groupId: string, thread: StoredThread): Status | null {
-    if (groupId === thread.groupId) return thread.groupStatus;
+  /** The status of the thread's group, or of another one that the write names. */
+  groupStatus(project: ProjectKey, groupId: string, thread: StoredThread | null): Status | null {
+    if (groupId === thread?.groupId) return thread.groupStatus;
     return this.#statements.group.get(project, groupId)?.[1] ?? null;
   }
 
@@ -218,7 +218,7 @@ export class ThreadWrites {
     const { groupId = thread.groupId } = write;
     const failure =
       fixedOfThread(thread, write, context) ??
-      groupError(groupId, this.#groupStatus(project, groupId, thread), write) ??
+      groupError(groupId, this.groupStatus(project, groupId, thread), write) ??
       preconditionFailure(context, thread.revision);
     if (failure !== null) return failure;
     const after = changedThread(thread, write, context.now);
