@@ -1,32 +1,20 @@
 import { ValidationErrors } from '@rollcall/protocol';
 import type { BatchOutcome, BatchRequest } from '../store/ports/batches.ts';
-import type { Store } from '../store/store.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Writer } from './caller.ts';
 import { unknownReferences } from './errors.ts';
 import { BY_SERVICE } from './origins.ts';
+import { ResourceService } from './resource-service.ts';
 import { ServiceError } from './service-error.ts';
-import type { StoreWrites } from './store-writes.ts';
 import { type ErrorsByStep, mergeErrors, validationError } from './validation-error.ts';
 
 type BatchApplied = Extract<BatchOutcome, { kind: 'applied' }>;
 
-interface Parts {
-  readonly store: Pick<Store, 'batches'>;
-  readonly writes: StoreWrites;
-}
-
 /** Creates or updates many users and groups, all or nothing. */
-export class BatchService {
-  readonly #parts: Parts;
-
-  constructor(parts: Parts) {
-    this.#parts = parts;
-  }
-
+export class BatchService extends ResourceService<'batches'> {
   /** A dry run has no changes. @throws ServiceError with every item that failed at the first step that failed */
   apply(writer: Writer, batch: BatchRequest): Promise<BatchApplied> {
-    const { store, writes } = this.#parts;
+    const { store, writes } = this;
     return writes.run(writer, {}, (context) => store.batches.apply(writer.project, batch, context), {
       malformed: (outcome) => malformed(outcome),
       invalid: ({ errors }) => validationError(errors),
@@ -39,7 +27,7 @@ export class BatchService {
    * the whole request before the next one.
    */
   async rejectInvalid(project: ProjectKey, body: Uint8Array, errors: ErrorsByStep): Promise<never> {
-    const { store, writes } = this.#parts;
+    const { store, writes } = this;
     const all = new ValidationErrors();
     mergeErrors(all, errors);
     const dryRun = { body, dryRun: true };

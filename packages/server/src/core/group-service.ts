@@ -1,20 +1,14 @@
 import { type GroupWrite, Name } from '@rollcall/protocol';
 import type { GroupRecord, StoredGroupWrite } from '../store/ports/groups.ts';
 import type { Precondition } from '../store/precondition.ts';
-import type { Store } from '../store/store.ts';
 import { toStored } from '../store/stored-write.ts';
 import type { ListedById, Page, PageRequest } from '../values/page.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Writer } from './caller.ts';
 import { groupConditionFailed, groupExists, groupNotFound, unknownUsers } from './errors.ts';
 import { allChunks, CHUNK_ENTRIES, type Chunk } from './paging.ts';
-import type { StoreWrites } from './store-writes.ts';
+import { ResourceService } from './resource-service.ts';
 import { type ErrorsByStep, rejectInvalidWrite, requiredToCreate } from './validation-error.ts';
-
-interface Parts {
-  readonly store: Pick<Store, 'groups'>;
-  readonly writes: StoreWrites;
-}
 
 /** A write of a group as it is received; long lists of members are packed. */
 export type GroupInput = Omit<GroupWrite, 'members'> & Pick<StoredGroupWrite, 'members'>;
@@ -22,31 +16,25 @@ export type GroupInput = Omit<GroupWrite, 'members'> & Pick<StoredGroupWrite, 'm
 const REQUIRED = { name: String(Name.description) };
 
 /** The rules of groups. */
-export class GroupService {
-  readonly #parts: Parts;
-
-  constructor(parts: Parts) {
-    this.#parts = parts;
-  }
-
+export class GroupService extends ResourceService<'groups'> {
   /** @throws ServiceError `group_not_found` */
   async find(project: ProjectKey, id: string): Promise<GroupRecord> {
-    const group = await this.#parts.store.groups.find(project, id);
+    const group = await this.store.groups.find(project, id);
     if (group === null) throw groupNotFound(id);
     return group;
   }
 
   list(project: ProjectKey, page: PageRequest): Promise<Page> {
-    return this.#parts.store.groups.list(project, page);
+    return this.store.groups.list(project, page);
   }
 
   listByIds(project: ProjectKey, ids: readonly string[]): Promise<ListedById> {
-    return this.#parts.store.groups.listByIds(project, ids);
+    return this.store.groups.listByIds(project, ids);
   }
 
   /** All groups after that ID, of one state of the store. Read to the end, or call `return()`. */
   listAll(project: ProjectKey, after: string | null): AsyncGenerator<Chunk<Page>, void, void> {
-    return allChunks(this.#parts.store.groups.listAll(project, { after, limit: CHUNK_ENTRIES }));
+    return allChunks(this.store.groups.listAll(project, { after, limit: CHUNK_ENTRIES }));
   }
 
   /** Creates or updates, and returns which. @throws ServiceError for unknown members, a missing name, a precondition */
@@ -56,10 +44,10 @@ export class GroupService {
     write: GroupInput,
     precondition: Precondition,
   ): Promise<'created' | 'updated'> {
-    const { kind } = await this.#parts.writes.run(
+    const { kind } = await this.writes.run(
       writer,
       precondition,
-      (context) => this.#parts.store.groups.put(writer.project, id, toStored(write), context),
+      (context) => this.store.groups.put(writer.project, id, toStored(write), context),
       {
         exists: () => groupExists(id),
         stale: () => groupConditionFailed(id),
@@ -78,16 +66,16 @@ export class GroupService {
     precondition: Precondition,
     errors: ErrorsByStep,
   ): Promise<never> {
-    const isThere = () => this.#parts.store.groups.exists(project, id);
+    const isThere = () => this.store.groups.exists(project, id);
     return rejectInvalidWrite(write, REQUIRED, precondition, errors, isThere);
   }
 
   /** Removes the group for good; its users stay. @throws ServiceError `group_not_found`, or a precondition */
   async remove(writer: Writer, id: string, precondition: Precondition): Promise<void> {
-    await this.#parts.writes.run(
+    await this.writes.run(
       writer,
       precondition,
-      (context) => this.#parts.store.groups.delete(writer.project, id, context),
+      (context) => this.store.groups.delete(writer.project, id, context),
       { absent: () => groupNotFound(id), stale: () => groupConditionFailed(id) },
     );
   }

@@ -1,30 +1,18 @@
 import { limits, type ValidationErrors } from '@rollcall/protocol';
 import type { MembershipChange } from '../store/ports/members.ts';
 import type { Precondition } from '../store/precondition.ts';
-import type { Store } from '../store/store.ts';
 import type { PageRequest, TotalPage } from '../values/page.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Writer } from './caller.ts';
 import { groupConditionFailed, groupNotFound, unknownUsers } from './errors.ts';
-import type { StoreWrites } from './store-writes.ts';
+import { ResourceService } from './resource-service.ts';
 import { andMore } from './validation-error.ts';
 
-interface Parts {
-  readonly store: Pick<Store, 'members'>;
-  readonly writes: StoreWrites;
-}
-
 /** Which users belong to which groups. */
-export class MembershipService {
-  readonly #parts: Parts;
-
-  constructor(parts: Parts) {
-    this.#parts = parts;
-  }
-
+export class MembershipService extends ResourceService<'members'> {
   /** @throws ServiceError `group_not_found` */
   async list(project: ProjectKey, id: string, page: PageRequest): Promise<TotalPage> {
-    const members = await this.#parts.store.members.list(project, id, page);
+    const members = await this.store.members.list(project, id, page);
     if (members === null) throw groupNotFound(id);
     return members;
   }
@@ -36,10 +24,10 @@ export class MembershipService {
     { add = [], remove = [] }: Partial<MembershipChange>,
     precondition: Precondition,
   ): Promise<void> {
-    await this.#parts.writes.run(
+    await this.writes.run(
       writer,
       precondition,
-      (context) => this.#parts.store.members.change(writer.project, id, { add, remove }, context),
+      (context) => this.store.members.change(writer.project, id, { add, remove }, context),
       {
         absent: () => groupNotFound(id),
         stale: () => groupConditionFailed(id),

@@ -14,7 +14,6 @@ import type {
   StoredMessageWrite,
 } from '../store/ports/messages.ts';
 import type { Precondition, Revision } from '../store/precondition.ts';
-import type { Store } from '../store/store.ts';
 import { codePoints, storedContent } from '../store/stored-content.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Writer } from './caller.ts';
@@ -27,15 +26,10 @@ import {
   timeOf,
 } from './conversation-errors.ts';
 import { conditionFailed, unknownUsers } from './errors.ts';
+import { ResourceService } from './resource-service.ts';
 import { ServiceError } from './service-error.ts';
-import type { StoreWrites } from './store-writes.ts';
 import { toStoredThread } from './thread-service.ts';
 import { type ErrorsByStep, rejectInvalidWrite, validationError } from './validation-error.ts';
-
-interface Parts {
-  readonly store: Pick<Store, 'messages'>;
-  readonly writes: StoreWrites;
-}
 
 /** The fields of a message that a request writes; a creation may name the thread to create. */
 type MessageInput = MessageWrite &
@@ -52,25 +46,17 @@ interface AppendResult {
 const REQUIRED = { authorID: 'a value', content: 'a value' };
 
 /** The rules of messages. */
-export class MessageService {
-  readonly #messages: Store['messages'];
-  readonly #writes: StoreWrites;
-
-  constructor({ store, writes }: Parts) {
-    this.#messages = store.messages;
-    this.#writes = writes;
-  }
-
+export class MessageService extends ResourceService<'messages'> {
   /** @throws ServiceError `thread_not_found`, `message_not_found` */
   async find(project: ProjectKey, threadId: string, id: string): Promise<FoundMessage> {
-    const found = await this.#messages.find(project, threadId, id);
+    const found = await this.store.messages.find(project, threadId, id);
     if (found.kind === 'found') return found;
     throw found.kind === 'threadAbsent' ? threadNotFound(threadId) : messageNotFound(id, threadId);
   }
 
   /** @throws ServiceError `thread_not_found` */
   async list(project: ProjectKey, threadId: string, request: MessageListRequest): Promise<MessagePage> {
-    const page = await this.#messages.list(project, threadId, request);
+    const page = await this.store.messages.list(project, threadId, request);
     if (page === null) throw threadNotFound(threadId);
     return page;
   }
@@ -89,10 +75,10 @@ export class MessageService {
     const { project } = writer;
     const rejected: (outcome: RejectedWrite) => ServiceError = (outcome) =>
       rejectedWrite(outcome, write.authorID);
-    const { kind } = await this.#writes.run<PutMessageOutcome>(
+    const { kind } = await this.writes.run<PutMessageOutcome>(
       writer,
       precondition,
-      (context) => this.#messages.put(project, threadId, id, toStored(write), context),
+      (context) => this.store.messages.put(project, threadId, id, toStored(write), context),
       {
         fieldsRequired: rejected,
         fixedField: rejected,
@@ -117,7 +103,7 @@ export class MessageService {
     precondition: Precondition,
     errors: ErrorsByStep,
   ): Promise<never> {
-    const isThere = async () => (await this.#messages.find(project, threadId, id)).kind === 'found';
+    const isThere = async () => (await this.store.messages.find(project, threadId, id)).kind === 'found';
     return rejectInvalidWrite(write, REQUIRED, precondition, errors, isThere);
   }
 
@@ -132,10 +118,10 @@ export class MessageService {
     const append = { escaped: JSON.stringify(text).slice(1, -1), length: codePoints(text), offset };
     // Whatever the message has: as another invalid field, it is found before what is stored is compared.
     if (Buffer.byteLength(append.escaped) >= limits.CONTENT_MAX_BYTES) throw tooLarge();
-    return this.#writes.run<AppendOutcome>(
+    return this.writes.run<AppendOutcome>(
       writer,
       precondition,
-      (context) => this.#messages.append(writer.project, threadId, id, append, context),
+      (context) => this.store.messages.append(writer.project, threadId, id, append, context),
       {
         threadAbsent: () => threadNotFound(threadId),
         absent: () => messageNotFound(id, threadId),
@@ -149,10 +135,10 @@ export class MessageService {
 
   /** Removes the message for good. @throws ServiceError `thread_not_found`, `message_not_found`, or a precondition */
   async remove(writer: Writer, threadId: string, id: string, precondition: Precondition): Promise<void> {
-    await this.#writes.run(
+    await this.writes.run(
       writer,
       precondition,
-      (context) => this.#messages.delete(writer.project, threadId, id, context),
+      (context) => this.store.messages.delete(writer.project, threadId, id, context),
       {
         threadAbsent: () => threadNotFound(threadId),
         absent: () => messageNotFound(id, threadId),

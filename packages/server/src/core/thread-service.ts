@@ -8,7 +8,6 @@ import type {
   ThreadRecord,
 } from '../store/ports/threads.ts';
 import type { Precondition } from '../store/precondition.ts';
-import type { Store } from '../store/store.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Writer } from './caller.ts';
 import {
@@ -19,13 +18,8 @@ import {
   timeOf,
 } from './conversation-errors.ts';
 import { conditionFailed, groupNotFound } from './errors.ts';
-import type { StoreWrites } from './store-writes.ts';
+import { ResourceService } from './resource-service.ts';
 import { type ErrorsByStep, rejectInvalidWrite } from './validation-error.ts';
-
-interface Parts {
-  readonly store: Pick<Store, 'threads' | 'groups'>;
-  readonly writes: StoreWrites;
-}
 
 /** The fields of a thread that a request writes. */
 type ThreadInput = ThreadWrite & Pick<StoredThreadWrite, 'inGroup'>;
@@ -34,18 +28,10 @@ type ThreadInput = ThreadWrite & Pick<StoredThreadWrite, 'inGroup'>;
 const REQUIRED = { groupID: 'a value', name: 'a value' };
 
 /** The rules of threads. */
-export class ThreadService {
-  readonly #store: Parts['store'];
-  readonly #writes: StoreWrites;
-
-  constructor({ store, writes }: Parts) {
-    this.#store = store;
-    this.#writes = writes;
-  }
-
+export class ThreadService extends ResourceService<'threads' | 'groups'> {
   /** `viewer` is the user whose unread messages are counted. @throws ServiceError `thread_not_found` */
   async find(project: ProjectKey, id: string, viewer: string | null = null): Promise<ThreadRecord> {
-    const thread = await this.#store.threads.find(project, id, viewer);
+    const thread = await this.store.threads.find(project, id, viewer);
     if (thread === null) throw threadNotFound(id);
     return thread;
   }
@@ -53,9 +39,8 @@ export class ThreadService {
   /** @throws ServiceError `group_not_found`, where the filter names a group */
   async list(project: ProjectKey, request: ThreadListRequest): Promise<ThreadPage> {
     const { groupId } = request.filter;
-    if (groupId !== null && !(await this.#store.groups.exists(project, groupId)))
-      throw groupNotFound(groupId);
-    return this.#store.threads.list(project, request);
+    if (groupId !== null && !(await this.store.groups.exists(project, groupId))) throw groupNotFound(groupId);
+    return this.store.threads.list(project, request);
   }
 
   /** Creates or updates, and returns which. @throws ServiceError for a missing field, an unknown group, a precondition */
@@ -66,10 +51,10 @@ export class ThreadService {
     precondition: Precondition,
   ): Promise<'created' | 'updated'> {
     const { project } = writer;
-    const { kind } = await this.#writes.run<PutThreadOutcome>(
+    const { kind } = await this.writes.run<PutThreadOutcome>(
       writer,
       precondition,
-      (context) => this.#store.threads.put(project, id, toStoredThread(write), context),
+      (context) => this.store.threads.put(project, id, toStoredThread(write), context),
       {
         fieldsRequired: rejectedWrite,
         fixedField: rejectedWrite,
@@ -90,16 +75,16 @@ export class ThreadService {
     precondition: Precondition,
     errors: ErrorsByStep,
   ): Promise<never> {
-    const isThere = async () => (await this.#store.threads.find(project, id, null)) !== null;
+    const isThere = async () => (await this.store.threads.find(project, id, null)) !== null;
     return rejectInvalidWrite(write, REQUIRED, precondition, errors, isThere);
   }
 
   /** Removes the thread with its messages. @throws ServiceError `thread_not_found`, or a precondition */
   async remove(writer: Writer, id: string, precondition: Precondition): Promise<void> {
-    await this.#writes.run(
+    await this.writes.run(
       writer,
       precondition,
-      (context) => this.#store.threads.delete(writer.project, id, context),
+      (context) => this.store.threads.delete(writer.project, id, context),
       { absent: () => threadNotFound(id), stale: () => conditionFailed(`thread ${id}`) },
     );
   }
@@ -114,17 +99,17 @@ export class ThreadService {
     mark: SeenMark & Required<Pick<SeenMark, 'inGroup'>>,
     precondition: Precondition,
   ): Promise<void> {
-    const { kind } = await this.#writes.run(
+    const { kind } = await this.writes.run(
       writer,
       precondition,
-      (context) => this.#store.threads.markSeen(writer.project, id, mark, context),
+      (context) => this.store.threads.markSeen(writer.project, id, mark, context),
       {
         absent: () => threadNotFound(id),
         messageAbsent: () => messageNotFound(mark.messageId ?? '', id),
         stale: () => conditionFailed(`thread ${id}`),
       },
     );
-    if (kind === 'updated') this.#writes.publishSeen(writer.project, mark.inGroup, id);
+    if (kind === 'updated') this.writes.publishSeen(writer.project, mark.inGroup, id);
   }
 }
 

@@ -1,45 +1,33 @@
 import type { UserWrite } from '@rollcall/protocol';
 import type { UserRecord } from '../store/ports/users.ts';
 import type { Precondition } from '../store/precondition.ts';
-import type { Store } from '../store/store.ts';
 import { toStored } from '../store/stored-write.ts';
 import type { ListedById, PageRequest, TotalPage } from '../values/page.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Writer } from './caller.ts';
 import { userConditionFailed, userExists, userNotFound } from './errors.ts';
-import type { StoreWrites } from './store-writes.ts';
-
-interface Parts {
-  readonly store: Pick<Store, 'users' | 'members'>;
-  readonly writes: StoreWrites;
-}
+import { ResourceService } from './resource-service.ts';
 
 /** The rules of users. */
-export class UserService {
-  readonly #parts: Parts;
-
-  constructor(parts: Parts) {
-    this.#parts = parts;
-  }
-
+export class UserService extends ResourceService<'users' | 'members'> {
   /** @throws ServiceError `user_not_found` */
   async find(project: ProjectKey, id: string): Promise<UserRecord> {
-    const user = await this.#parts.store.users.find(project, id);
+    const user = await this.store.users.find(project, id);
     if (user === null) throw userNotFound(id);
     return user;
   }
 
   list(project: ProjectKey, page: PageRequest): Promise<TotalPage> {
-    return this.#parts.store.users.list(project, page);
+    return this.store.users.list(project, page);
   }
 
   listByIds(project: ProjectKey, ids: readonly string[]): Promise<ListedById> {
-    return this.#parts.store.users.listByIds(project, ids);
+    return this.store.users.listByIds(project, ids);
   }
 
   /** The groups a user belongs to. @throws ServiceError `user_not_found` */
   async listGroups(project: ProjectKey, id: string, page: PageRequest): Promise<TotalPage> {
-    const groups = await this.#parts.store.members.listGroups(project, id, page);
+    const groups = await this.store.members.listGroups(project, id, page);
     if (groups === null) throw userNotFound(id);
     return groups;
   }
@@ -51,10 +39,10 @@ export class UserService {
     write: UserWrite,
     precondition: Precondition,
   ): Promise<'created' | 'updated'> {
-    const { kind } = await this.#parts.writes.run(
+    const { kind } = await this.writes.run(
       writer,
       precondition,
-      (context) => this.#parts.store.users.put(writer.project, id, toStored(write), context),
+      (context) => this.store.users.put(writer.project, id, toStored(write), context),
       { exists: () => userExists(id), stale: () => userConditionFailed(id) },
     );
     return kind === 'created' ? 'created' : 'updated';
@@ -62,10 +50,10 @@ export class UserService {
 
   /** Removes the user for good, from all groups. @throws ServiceError `user_not_found`, or a precondition */
   async remove(writer: Writer, id: string, precondition: Precondition): Promise<void> {
-    await this.#parts.writes.run(
+    await this.writes.run(
       writer,
       precondition,
-      (context) => this.#parts.store.users.delete(writer.project, id, context),
+      (context) => this.store.users.delete(writer.project, id, context),
       { absent: () => userNotFound(id), stale: () => userConditionFailed(id) },
     );
   }
