@@ -2,7 +2,7 @@ import process from 'node:process';
 import manifest from '../package.json' with { type: 'json' };
 import type { Clock } from './core/clock.ts';
 import { cached } from './metrics/cached.ts';
-import { gauge, type Metric, type Read } from './metrics/metric.ts';
+import { type Metric, type Read, readMetrics } from './metrics/metric.ts';
 import type { StreamCounts } from './realtime/events/stream-counts.ts';
 import type { WebhookDeliveries } from './webhooks/webhook-deliveries.ts';
 import type { Engine } from './wiring.ts';
@@ -23,7 +23,7 @@ interface Parts {
 export const serviceMetrics = (parts: Parts): readonly Metric[] => {
   const { store, presence, broker } = parts.engine;
   return [
-    buildInfo(parts),
+    ...buildInfo(parts),
     ...store.metrics,
     ...presence.metrics,
     ...broker.metrics,
@@ -34,29 +34,30 @@ export const serviceMetrics = (parts: Parts): readonly Metric[] => {
   ];
 };
 
-function buildInfo({ engine: { store, presence } }: Parts): Metric {
+function buildInfo({ engine: { store, presence } }: Parts): Metric[] {
   const labels = {
     version: manifest.version,
     node_version: process.version,
     store: store.isInProcess ? 'embedded' : 'postgresql',
     presence: presence.isInProcess ? 'embedded' : 'redis',
   };
-  return gauge({ name: 'rollcall_build_info', help: 'The version and the engine' }, () => [
-    { labels, value: 1 },
-  ]);
+  return readMetrics({ rollcall_build_info: ['The version and the engine', () => [{ labels, value: 1 }]] });
 }
 
 function streamMetrics({ streams, conversationStreams, changeStreams }: Parts): Metric[] {
   const kinds = { presence: streams, conversation: conversationStreams, changes: changeStreams };
   const all = Object.entries(kinds);
   return [
-    gauge(
-      { name: 'rollcall_presence_streams', help: 'Open streams of all kinds, also those of sockets' },
-      () => all.reduce((sum, [, { streamCount }]) => sum + streamCount, 0),
-    ),
-    gauge({ name: 'rollcall_streams', help: 'Open streams by kind, also those of sockets' }, () =>
-      all.map(([kind, { streamCount }]) => ({ labels: { kind }, value: streamCount })),
-    ),
+    ...readMetrics({
+      rollcall_presence_streams: [
+        'Open streams of all kinds, also those of sockets',
+        () => all.reduce((sum, [, { streamCount }]) => sum + streamCount, 0),
+      ],
+      rollcall_streams: [
+        'Open streams by kind, also those of sockets',
+        () => all.map(([kind, { streamCount }]) => ({ labels: { kind }, value: streamCount })),
+      ],
+    }),
     ...streams.counts.metrics,
   ];
 }
@@ -67,19 +68,13 @@ function presenceMetrics({ engine: { presence }, clock }: Parts): Metric[] {
     MAX_AGE_MS,
     () => clock.now(),
   );
-  return [
-    gauge(
-      {
-        name: 'rollcall_presences',
-        help: 'Users present in groups, once for each group, region and connection',
-      },
+  return readMetrics({
+    rollcall_presences: [
+      'Users present in groups, once for each group, region and connection',
       async () => (await count()).presences,
-    ),
-    gauge(
-      { name: 'rollcall_present_groups', help: 'Groups with at least one present user' },
-      async () => (await count()).groups,
-    ),
-  ];
+    ],
+    rollcall_present_groups: ['Groups with at least one present user', async () => (await count()).groups],
+  });
 }
 
 function changeMetrics({ engine: { store }, clock }: Parts): Metric[] {
@@ -88,22 +83,20 @@ function changeMetrics({ engine: { store }, clock }: Parts): Metric[] {
     MAX_AGE_MS,
     () => clock.now(),
   );
-  return [
-    gauge(
-      { name: 'rollcall_changes_records', help: 'Records of changes that are stored, estimated' },
+  const oldestAt: Read = async () => {
+    const { oldestAt: at } = await extent();
+    return at === null ? [] : at / 1_000;
+  };
+  return readMetrics({
+    rollcall_changes_records: [
+      'Records of changes that are stored, estimated',
       async () => (await extent()).records,
-    ),
-    gauge(
-      {
-        name: 'rollcall_changes_oldest_timestamp_seconds',
-        help: 'When the oldest record of changes was made, since the Unix epoch',
-      },
-      async () => {
-        const { oldestAt } = await extent();
-        return oldestAt === null ? [] : oldestAt / 1_000;
-      },
-    ),
-  ];
+    ],
+    rollcall_changes_oldest_timestamp_seconds: [
+      'When the oldest record of changes was made, since the Unix epoch',
+      oldestAt,
+    ],
+  });
 }
 
 function webhookMetrics({ webhookDeliveries, engine: { store }, clock }: Parts): Metric[] {
@@ -119,6 +112,6 @@ function webhookMetrics({ webhookDeliveries, engine: { store }, clock }: Parts):
   };
   return [
     ...webhookDeliveries.metrics,
-    gauge({ name: 'rollcall_webhooks', help: 'Webhooks by state, of all processes' }, states),
+    ...readMetrics({ rollcall_webhooks: ['Webhooks by state, of all processes', states] }),
   ];
 }

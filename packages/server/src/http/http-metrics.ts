@@ -1,4 +1,4 @@
-import { gauge, type Metric } from '../metrics/metric.ts';
+import { type Metric, readMetrics } from '../metrics/metric.ts';
 import type { BodyMemory } from './bodies/body-memory.ts';
 import type { RequestMetrics } from './request-metrics.ts';
 import type { ClientSockets } from './socket/client-sockets.ts';
@@ -13,9 +13,11 @@ interface Parts {
 export const httpMetrics = ({ requests, bodyMemory, sockets }: Parts): Metric[] => [
   requests.durations,
   requests.errors,
-  gauge({ name: 'rollcall_sockets', help: 'Open sockets of clients' }, () => sockets.count),
-  gauge(
-    { name: 'rollcall_request_body_bytes', help: 'Request bodies that are being received or applied' },
-    () => bodyMemory.bytes,
-  ),
+  ...readMetrics({
+    rollcall_sockets: ['Open sockets of clients', () => sockets.count],
+    rollcall_request_body_bytes: [
+      'Request bodies that are being received or applied',
+      () => bodyMemory.bytes,
+    ],
+  }),
 ];

@@ -24,27 +24,22 @@ export interface Metric extends MetricDefinition {
   samples(): Iterable<Sample> | Promise<Iterable<Sample>>;
 }
 
-/** A value that is read whenever the metrics are; a list where it has labels. */
+/** Reads a value whenever the metrics are read; a list where it has labels. */
 export type Read = () => number | readonly Sample[] | Promise<number | readonly Sample[]>;
 
-const readMetric = (type: 'counter' | 'gauge', definition: MetricDefinition, read: Read): Metric => ({
-  ...definition,
-  type,
-  async samples() {
-    const found = await read();
-    return typeof found === 'number' ? [{ labels: NO_LABELS, value: found }] : found;
-  },
-});
+/** Values that are stored elsewhere, by name. One that ends in `_total` only grows; any other can fall. */
+export const readMetrics = (table: Readonly<Record<string, readonly [help: string, read: Read]>>): Metric[] =>
+  Object.entries(table).map(([name, [help, read]]) => ({
+    name,
+    help,
+    type: name.endsWith('_total') ? 'counter' : 'gauge',
+    async samples() {
+      const found = await read();
+      return typeof found === 'number' ? [{ labels: NO_LABELS, value: found }] : found;
+    },
+  }));
 
 const NO_LABELS: Labels = {};
-
-/** A value that can fall. */
-export const gauge = (definition: MetricDefinition, read: Read): Metric =>
-  readMetric('gauge', definition, read);
-
-/** A count that is stored elsewhere, and only grows. */
-export const counter = (definition: MetricDefinition, read: Read): Metric =>
-  readMetric('counter', definition, read);
 
 /** The series of a metric, each made once. Make one before it is needed where 0 is an answer. */
 abstract class SeriesMetric<Series> {

@@ -8,7 +8,7 @@ import {
 import process from 'node:process';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { getHeapSpaceStatistics } from 'node:v8';
-import { counter, gauge, Histogram, type HistogramSeries, type Metric, type Sample } from './metric.ts';
+import { Histogram, type HistogramSeries, type Metric, readMetrics, type Sample } from './metric.ts';
 
 const NANOSECONDS = 1e9;
 const MICROSECONDS = 1e6;
@@ -33,32 +33,27 @@ function processOnly(): Metric[] {
   const [major = '', minor = '', patch = ''] = process.versions.node.split('.');
   const labels = { version: process.version, major, minor, patch };
   const startedAt = Math.round(Date.now() / 1_000 - process.uptime());
-  return [
-    counter(
-      { name: 'process_cpu_user_seconds_total', help: 'Processor time of the process outside of the kernel' },
+  return readMetrics({
+    process_cpu_user_seconds_total: [
+      'Processor time of the process outside of the kernel',
       cpu(({ user }) => user),
-    ),
-    counter(
-      { name: 'process_cpu_system_seconds_total', help: 'Processor time of the process in the kernel' },
+    ],
+    process_cpu_system_seconds_total: [
+      'Processor time of the process in the kernel',
       cpu(({ system }) => system),
-    ),
-    counter(
-      { name: 'process_cpu_seconds_total', help: 'Processor time of the process, all threads' },
+    ],
+    process_cpu_seconds_total: [
+      'Processor time of the process, all threads',
       cpu(({ user, system }) => user + system),
-    ),
-    gauge(
-      { name: 'process_start_time_seconds', help: 'When the process started, since the Unix epoch' },
-      () => startedAt,
-    ),
-    gauge({ name: 'process_resident_memory_bytes', help: 'Memory that is in RAM' }, () =>
-      process.memoryUsage.rss(),
-    ),
-    gauge({ name: 'process_virtual_memory_bytes', help: 'Address space' }, () => fromStatus('VmSize')),
-    gauge({ name: 'process_heap_bytes', help: 'Data segment' }, () => fromStatus('VmData')),
-    gauge({ name: 'process_open_fds', help: 'Open files and connections' }, openFiles),
-    gauge({ name: 'process_max_fds', help: 'Most files and connections that may be open' }, mostFiles),
-    gauge({ name: 'nodejs_version_info', help: 'The version of Node' }, () => [{ labels, value: 1 }]),
-  ];
+    ],
+    process_start_time_seconds: ['When the process started, since the Unix epoch', () => startedAt],
+    process_resident_memory_bytes: ['Memory that is in RAM', () => process.memoryUsage.rss()],
+    process_virtual_memory_bytes: ['Address space', () => fromStatus('VmSize')],
+    process_heap_bytes: ['Data segment', () => fromStatus('VmData')],
+    process_open_fds: ['Open files and connections', openFiles],
+    process_max_fds: ['Most files and connections that may be open', mostFiles],
+    nodejs_version_info: ['The version of Node', () => [{ labels, value: 1 }]],
+  });
 }
 
 /** A field of /proc/self/status, in bytes. Only Linux has it. */
@@ -84,31 +79,31 @@ async function mostFiles(): Promise<number | readonly Sample[]> {
   return most === undefined ? [] : Number(most);
 }
 
-/** Delays of the event loop, in seconds. */
-interface Lag {
-  readonly min: number;
-  readonly max: number;
-  readonly mean: number;
-  readonly stddev: number;
-  readonly p50: number;
-  readonly p90: number;
-  readonly p99: number;
-}
+/** The measures of the delay of the event loop, and what they mean. */
+const LAGS = {
+  min: 'Least delay of the event loop since the last reading',
+  max: 'Longest delay of the event loop since the last reading',
+  mean: 'Mean delay of the event loop since the last reading',
+  stddev: 'Standard deviation of the delay of the event loop',
+  p50: 'Median delay of the event loop since the last reading',
+  p90: '90th percentile of the delay of the event loop',
+  p99: '99th percentile of the delay of the event loop',
+};
 
-/** Before the first sample. */
-const NO_LAG: Lag = { min: NaN, max: NaN, mean: NaN, stddev: NaN, p50: NaN, p90: NaN, p99: NaN };
+/** In seconds. */
+type Lag = Readonly<Record<keyof typeof LAGS, number>>;
 
 /**
  * Reads the delays since the reading before. Within {@link LAG_WINDOW_MS} of it the answer is the same, so that all metrics
- * of a scrape, and two Prometheus servers that scrape at the same time, get those of one window.
+ * of a scrape, and two Prometheus servers that scrape at the same time, get those of one window. Null before the first sample.
  */
-function lagReader(): () => Lag {
+function lagReader(): () => Lag | null {
   const delays = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
   delays.enable();
-  let known = { at: Number.NEGATIVE_INFINITY, lag: NO_LAG };
+  let known: { readonly at: number; readonly lag: Lag } | null = null;
   return () => {
     const now = performance.now();
-    if (now - known.at < LAG_WINDOW_MS || delays.count === 0) return known.lag;
+    if ((known !== null && now - known.at < LAG_WINDOW_MS) || delays.count === 0) return known?.lag ?? null;
     const percentile = (share: number) => delays.percentile(share) / NANOSECONDS;
     const lag = {
       min: delays.min / NANOSECONDS,
@@ -127,26 +122,26 @@ function lagReader(): () => Lag {
 
 function eventLoop(): Metric[] {
   const readLag = lagReader();
-  const lag = (name: keyof Lag, help: string) =>
-    gauge({ name: `nodejs_eventloop_lag_${name}_seconds`, help }, () => readLag()[name]);
-  return [
-    gauge({ name: 'nodejs_eventloop_lag_seconds', help: 'Delay of the event loop now' }, async () => {
-      const begun = performance.now();
-      await nextIteration();
-      return (performance.now() - begun) / 1_000;
-    }),
-    lag('min', 'Least delay of the event loop since the last reading'),
-    lag('max', 'Longest delay of the event loop since the last reading'),
-    lag('mean', 'Mean delay of the event loop since the last reading'),
-    lag('stddev', 'Standard deviation of the delay of the event loop'),
-    lag('p50', 'Median delay of the event loop since the last reading'),
-    lag('p90', '90th percentile of the delay of the event loop'),
-    lag('p99', '99th percentile of the delay of the event loop'),
-    counter(
-      { name: 'nodejs_eventloop_active_seconds_total', help: 'Time that the event loop did not wait' },
+  const lags = Object.entries(LAGS).map(
+    ([name, help]) =>
+      [
+        `nodejs_eventloop_lag_${name}_seconds`,
+        [help, () => readLag()?.[name as keyof Lag] ?? Number.NaN],
+      ] as const,
+  );
+  const lagNow = async () => {
+    const begun = performance.now();
+    await nextIteration();
+    return (performance.now() - begun) / 1_000;
+  };
+  return readMetrics({
+    nodejs_eventloop_lag_seconds: ['Delay of the event loop now', lagNow],
+    ...Object.fromEntries(lags),
+    nodejs_eventloop_active_seconds_total: [
+      'Time that the event loop did not wait',
       () => performance.eventLoopUtilization().active / 1_000,
-    ),
-  ];
+    ],
+  });
 }
 
 function heap(): Metric[] {
@@ -155,37 +150,29 @@ function heap(): Metric[] {
       labels: { space: space.space_name.replace(/_space$/, '') },
       value: part(space),
     }));
-  return [
-    gauge(
-      { name: 'nodejs_heap_size_total_bytes', help: 'Heap of JavaScript' },
-      () => process.memoryUsage().heapTotal,
-    ),
-    gauge(
-      { name: 'nodejs_heap_size_used_bytes', help: 'Heap of JavaScript in use' },
-      () => process.memoryUsage().heapUsed,
-    ),
-    gauge(
-      { name: 'nodejs_external_memory_bytes', help: 'Memory outside of the heap that objects of it have' },
+  const resources = () => {
+    const counts = new Map<string, number>();
+    for (const type of process.getActiveResourcesInfo()) counts.set(type, (counts.get(type) ?? 0) + 1);
+    return [...counts].map(([type, value]) => ({ labels: { type }, value }));
+  };
+  return readMetrics({
+    nodejs_heap_size_total_bytes: ['Heap of JavaScript', () => process.memoryUsage().heapTotal],
+    nodejs_heap_size_used_bytes: ['Heap of JavaScript in use', () => process.memoryUsage().heapUsed],
+    nodejs_external_memory_bytes: [
+      'Memory outside of the heap that objects of it have',
       () => process.memoryUsage().external,
-    ),
-    gauge(
-      { name: 'nodejs_heap_space_size_total_bytes', help: 'Parts of the heap' },
-      bySpace((space) => space.space_size),
-    ),
-    gauge(
-      { name: 'nodejs_heap_space_size_used_bytes', help: 'Parts of the heap in use' },
+    ],
+    nodejs_heap_space_size_total_bytes: ['Parts of the heap', bySpace((space) => space.space_size)],
+    nodejs_heap_space_size_used_bytes: [
+      'Parts of the heap in use',
       bySpace((space) => space.space_used_size),
-    ),
-    gauge(
-      { name: 'nodejs_heap_space_size_available_bytes', help: 'Parts of the heap that are free' },
+    ],
+    nodejs_heap_space_size_available_bytes: [
+      'Parts of the heap that are free',
       bySpace((space) => space.space_available_size),
-    ),
-    gauge({ name: 'nodejs_active_resources', help: 'What keeps the event loop alive, by type' }, () => {
-      const counts = new Map<string, number>();
-      for (const type of process.getActiveResourcesInfo()) counts.set(type, (counts.get(type) ?? 0) + 1);
-      return [...counts].map(([type, value]) => ({ labels: { type }, value }));
-    }),
-  ];
+    ],
+    nodejs_active_resources: ['What keeps the event loop alive, by type', resources],
+  });
 }
 
 /** Upper bounds of the buckets of collections, in seconds. */

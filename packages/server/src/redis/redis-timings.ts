@@ -1,4 +1,4 @@
-import { Counter, type CounterSeries, gauge, Histogram, type Metric } from '../metrics/metric.ts';
+import { Counter, type CounterSeries, Histogram, type Metric, readMetrics } from '../metrics/metric.ts';
 import { requestSpan, type TracedCall } from '../tracing/request-span.ts';
 
 /** Which driver a connection is of. */
@@ -21,11 +21,11 @@ export class RedisTimings {
     const errors = new Counter({ name: 'rollcall_redis_errors_total', help: 'Calls of Redis that failed' });
     this.#duration = durations.series(labels);
     this.#errors = errors.series(labels);
-    const connected = gauge(
-      { name: 'rollcall_redis_connected', help: 'Whether there is a connection to Redis' },
-      () => [{ labels, value: Number(isConnected()) }],
-    );
-    this.metrics = [durations, errors, connected];
+    const connected = () => [{ labels, value: Number(isConnected()) }];
+    this.metrics = [
+      ...[durations, errors],
+      ...readMetrics({ rollcall_redis_connected: ['Whether there is a connection to Redis', connected] }),
+    ];
   }
 
   /**

@@ -1,10 +1,10 @@
 import {
   Counter,
   type CounterSeries,
-  gauge,
   Histogram,
   type HistogramSeries,
   type Metric,
+  readMetrics,
   SIZES,
 } from '../metrics/metric.ts';
 import { requestSpan, type TracedCall } from '../tracing/request-span.ts';
@@ -94,18 +94,20 @@ export class StoreTimings {
 
   /** The metrics of a store. `pending` counts the writes that wait or are being applied. */
   metrics(pending: () => number, pools: () => Readonly<Record<string, PoolUse>>): Metric[] {
-    const ofPools = (use: keyof PoolUse, help: string) =>
-      gauge({ name: `rollcall_store_connections_${use}`, help }, () =>
-        Object.entries(pools()).map(([pool, uses]) => ({ labels: { pool }, value: uses[use] })),
-      );
-    const help = 'Writes that wait for the store or are being applied';
+    const ofPools = (use: keyof PoolUse) => () =>
+      Object.entries(pools()).map(([pool, uses]) => ({ labels: { pool }, value: uses[use] }));
     return [
       ...this.#metrics,
-      gauge({ name: 'rollcall_store_writes_pending', help }, pending),
-      ofPools('busy', 'Connections to the store in use, by pool'),
-      ofPools('open', 'Connections to the store, by pool'),
-      ofPools('limit', 'Most connections to the store, by pool'),
-      ofPools('awaited', 'Callers that wait for a connection, by pool'),
+      ...readMetrics({
+        rollcall_store_writes_pending: ['Writes that wait for the store or are being applied', pending],
+        rollcall_store_connections_busy: ['Connections to the store in use, by pool', ofPools('busy')],
+        rollcall_store_connections_open: ['Connections to the store, by pool', ofPools('open')],
+        rollcall_store_connections_limit: ['Most connections to the store, by pool', ofPools('limit')],
+        rollcall_store_connections_awaited: [
+          'Callers that wait for a connection, by pool',
+          ofPools('awaited'),
+        ],
+      }),
     ];
   }
 }

@@ -6,7 +6,7 @@ import { Repeated } from '../concurrency/repeated.ts';
 import type { ChangeFeed } from '../core/change-feed.ts';
 import type { Clock } from '../core/clock.ts';
 import type { StoreWrites } from '../core/store-writes.ts';
-import { Counter, gauge, type Metric } from '../metrics/metric.ts';
+import { Counter, type Metric, readMetrics } from '../metrics/metric.ts';
 import type { ClaimedWebhook, WebhookWork } from '../store/ports/webhooks.ts';
 import type { Store } from '../store/store.ts';
 import { PROCESS_CLOCK_TOLERANCE_MS } from '../values/clock-tolerance.ts';
@@ -79,17 +79,13 @@ export class WebhookDeliveries {
   readonly #failed = this.#attempts.series({ outcome: 'failed' });
   readonly metrics: readonly Metric[] = [
     this.#attempts,
-    gauge(
-      { name: 'rollcall_webhooks_leased', help: 'Webhooks that this process delivers for now' },
-      () => this.#runs.size,
-    ),
-    gauge(
-      {
-        name: 'rollcall_webhooks_behind_records',
-        help: 'Records of changes that the webhook furthest behind has not sent',
-      },
-      () => this.#backlog.furthest,
-    ),
+    ...readMetrics({
+      rollcall_webhooks_leased: ['Webhooks that this process delivers for now', () => this.#runs.size],
+      rollcall_webhooks_behind_records: [
+        'Records of changes that the webhook furthest behind has not sent',
+        () => this.#backlog.furthest,
+      ],
+    }),
   ];
 
   constructor(parts: Parts) {

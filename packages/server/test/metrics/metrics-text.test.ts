@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { cached } from '../../src/metrics/cached.ts';
-import { Counter, counter, gauge, Histogram, type Metric } from '../../src/metrics/metric.ts';
+import { Counter, Histogram, type Metric, readMetrics } from '../../src/metrics/metric.ts';
 import { metricsText } from '../../src/metrics/metrics-text.ts';
 import { promtool, skipsPrometheus } from './prometheus.ts';
 
@@ -15,7 +15,7 @@ suite('the text of metrics', () => {
       requests.series({ n: `${n}` }).value += n;
       return requests;
     }) as [Counter, Counter];
-    const other = gauge({ name: 'b', help: 'B' }, () => 0.5);
+    const [other] = readMetrics({ b: ['B', () => 0.5] }) as [Metric];
     assert.equal(
       await metricsText([first, other, second]),
       '# HELP a_total A\n# TYPE a_total counter\na_total{n="1"} 1\na_total{n="2"} 2\n' +
@@ -37,18 +37,21 @@ suite('the text of metrics', () => {
   });
 
   test('a metric whose reading fails has no sample, and the others have theirs', async () => {
-    const away = gauge({ name: 'away', help: 'A' }, () => Promise.reject(new Error('away')));
-    const broken = counter({ name: 'broken_total', help: 'B' }, () => {
+    const broken = () => {
       throw new Error('broken');
+    };
+    const metrics = readMetrics({
+      away: ['A', () => Promise.reject(new Error('away'))],
+      broken_total: ['B', broken],
+      there: ['T', () => 1],
     });
-    const there = gauge({ name: 'there', help: 'T' }, () => 1);
-    assert.deepEqual(await linesOf(away, broken, there), ['there 1']);
+    assert.deepEqual(await linesOf(...metrics), ['there 1']);
   });
 
   test('any value of a label and any number is legal text', { skip: skipsPrometheus }, async () => {
     const values = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1e21, 5e-324, -1];
     const samples = values.map((value, index) => ({ labels: { text: `${index}"\\\n,}é\u0000` }, value }));
-    const text = await metricsText([gauge({ name: 'odd', help: 'Odd values' }, () => samples)]);
+    const text = await metricsText(readMetrics({ odd: ['Odd values', () => samples] }));
     assert.equal(text.split('\n').length, values.length + 3);
     const { isFine, printed } = promtool(['check', 'metrics'], text);
     assert.ok(isFine, printed);
