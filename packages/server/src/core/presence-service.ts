@@ -1,7 +1,7 @@
 import { canonicalLocation, type PresenceWrite } from '@rollcall/protocol';
 import type { Logger } from 'pino';
 import { KeyedMutex } from '../concurrency/keyed-mutex.ts';
-import type { GroupEvent, PresenceScope, PresenceStore } from '../presence/presence-store.ts';
+import type { PresenceScope, PresenceStore } from '../presence/presence-store.ts';
 import type { DurablePresenceOutcome } from '../store/ports/durable-presence.ts';
 import { type Eligibility, isEligible } from '../store/ports/eligibility.ts';
 import type { Store } from '../store/store.ts';
@@ -71,12 +71,6 @@ interface UpdatesApplied {
 
 type DurableSet = Extract<DurablePresenceOutcome, { readonly kind: 'set' }>;
 
-/** The outcomes of the durable updates of one write, and its time. */
-interface DurableStored {
-  readonly outcomes: ReadonlyMap<Update, DurablePresenceOutcome>;
-  readonly now: number;
-}
-
 /** An engine failed meanwhile: it is unknown which updates were applied. */
 export class PartlyAppliedError extends StoreUnavailableError {}
 
@@ -125,9 +119,8 @@ export class PresenceService {
           mutex.run(JSON.stringify([update.groupId, update.userId]), async () => {
             const incarnation = requireEligible(found[index] as Eligibility, update, hostAccessError);
             if (update.kind !== 'durable') return this.#putEphemeral(update, incarnation, hostAccessError);
-            const { outcomes, now } = await durable;
-            const outcome = outcomes.get(update) as DurablePresenceOutcome;
-            if (outcome.kind === 'set') await this.#publishDurable(update, outcome, now);
+            const outcome = (await durable).get(update) as DurablePresenceOutcome;
+            if (outcome.kind === 'set') await this.#publishDurable(update, outcome);
             else requireEligible(outcome.eligibility, update, hostAccessError);
           }),
         ),
@@ -182,44 +175,37 @@ export class PresenceService {
     const stored = await writes.run(
       writer,
       {},
-      async (context) => ({
-        ...(await store.durablePresence.put(update.project, toDurable(update), context)),
-        now: context.now,
-      }),
+      (context) => store.durablePresence.put(update.project, toDurable(update), context),
       { rejected: ({ eligibility }) => accessError(eligibility, groupId, userId) as ServiceError },
     );
-    await this.#publishDurable(update, stored, stored.now);
+    await this.#publishDurable(update, stored);
   }
 
-  /** Stores the durable ones of the updates. */
-  async #storeDurable(writer: Writer, updates: readonly Update[]): Promise<DurableStored> {
+  /** Stores the durable ones of the updates, and resolves to the outcome of each. */
+  async #storeDurable(
+    writer: Writer,
+    updates: readonly Update[],
+  ): Promise<ReadonlyMap<Update, DurablePresenceOutcome>> {
     const durable = updates.filter(({ kind }) => kind === 'durable');
-    if (durable.length === 0) return { outcomes: new Map(), now: 0 };
+    if (durable.length === 0) return new Map();
     const { store, writes } = this.#parts;
-    const written = await writes.run(
+    const { outcomes } = await writes.run(
       writer,
       {},
-      async (context) => ({
-        ...(await store.durablePresence.putMany(writer.project, durable.map(toDurable), context)),
-        now: context.now,
-      }),
+      (context) => store.durablePresence.putMany(writer.project, durable.map(toDurable), context),
       {},
     );
-    const outcomes = written.outcomes.map((outcome, index) => [durable[index] as Update, outcome] as const);
-    return { outcomes: new Map(outcomes), now: written.now };
-  }
-
-  async #publishDurable(update: Update, { previous, at, endedTo }: DurableSet, now: number): Promise<void> {
-    const { userId, location } = update;
-    const from = previous === location ? null : previous;
-    const event = { type: 'durable', userId, location, at, from } as const;
-    await this.#publish(update, endedTo === null ? event : { ...event, endedTo }, now);
+    return new Map(outcomes.map((outcome, index) => [durable[index] as Update, outcome]));
   }
 
   /** A failure is logged: the location is stored, and streams read it again when the engine is back. */
-  async #publish(scope: PresenceScope, event: GroupEvent, now: number): Promise<void> {
+  async #publishDurable(update: Update, { previous, at, endedTo }: DurableSet): Promise<void> {
+    const { userId, location } = update;
+    const from = previous === location ? null : previous;
+    const event = { type: 'durable', userId, location, at, from } as const;
+    const { presence, clock } = this.#parts;
     try {
-      await this.#parts.presence.publish(scope, event, now);
+      await presence.publish(update, endedTo === null ? event : { ...event, endedTo }, clock.now());
     } catch (err) {
       this.#parts.log.error(
         { err },
