@@ -1,4 +1,5 @@
 import { limits, WEBHOOK_URL_EXPECTED, type WebhookWrite } from '@rollcall/protocol';
+import type { NewSecret } from '../store/ports/projects.ts';
 import type { WebhookAttempt, WebhookRecord } from '../store/ports/webhooks.ts';
 import type { Store } from '../store/store.ts';
 import type { ProjectKey } from '../values/project-key.ts';
@@ -38,12 +39,6 @@ interface WebhookState {
 interface WebhookWritten {
   readonly kind: 'created' | 'updated';
   readonly secret: string;
-}
-
-/** A new secret; the one before signs too until then. */
-interface RotatedSecret {
-  readonly secret: string;
-  readonly previousValidUntil: number;
 }
 
 /** The rules of webhooks. Each method with an ID throws ServiceError `webhook_not_found`, unless it creates. */
@@ -118,7 +113,8 @@ export class WebhookService {
     return rejectInvalidWrite(write, REQUIRED, {}, errors, isThere);
   }
 
-  async rotateSecret(writer: Writer, id: string): Promise<RotatedSecret> {
+  /** The secret before signs too, until then. */
+  async rotateSecret(writer: Writer, id: string): Promise<NewSecret> {
     const { store, writes, clock } = this.#parts;
     const next = {
       secret: newWebhookSecret(),

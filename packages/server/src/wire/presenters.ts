@@ -1,7 +1,7 @@
 /** The JSON text of each resource, written around the JSON texts of the store. */
 import type { ChangeCounts, NotificationChannels, RejectedPresenceUpdate } from '@rollcall/protocol';
 import type { GroupRecord } from '../store/ports/groups.ts';
-import type { ProjectRecord } from '../store/ports/projects.ts';
+import type { NewSecret, ProjectRecord } from '../store/ports/projects.ts';
 import type { Profile, UserRecord } from '../store/ports/users.ts';
 import type { Json } from '../values/json.ts';
 import { appliedHead } from './json-answer.ts';
@@ -75,27 +75,23 @@ const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 
 
 type Project = Pick<ProjectRecord, 'id' | 'name' | 'createdAt'>;
 
-/** The fields of a project, which the command line shows too. */
-export const projectFields = ({ id, name, createdAt }: Project) => ({
+/** The fields of a project, which the command line shows too, and of a customer. */
+export const summaryFields = ({ id, name, createdAt }: Project) => ({
   ...{ id, name },
   created_at: timestamp(createdAt),
 });
 
-export const presentProject = (project: Project) => JSON.stringify(projectFields(project));
+export const presentProject = (project: Project) => JSON.stringify(summaryFields(project));
 
-/** The fields of a new project, with the secret, which is shown once. */
-export const newProjectFields = (project: Project & Pick<ProjectRecord, 'secret'>) => {
-  const { id, ...others } = projectFields(project);
-  return { id, secret: project.secret, ...others };
+type NewProject = Project & Pick<ProjectRecord, 'secret'>;
+
+/** The fields of a new project or customer, with the secret, which is shown once. */
+export const createdFields = (created: NewProject) => {
+  const { id, ...others } = summaryFields(created);
+  return { id, secret: created.secret, ...others };
 };
 
-export const presentNewProject = (project: Project & Pick<ProjectRecord, 'secret'>) =>
-  JSON.stringify(newProjectFields(project));
-
-interface NewSecret {
-  readonly secret: string;
-  readonly previousValidUntil: number;
-}
+export const presentNewProject = (project: NewProject) => JSON.stringify(createdFields(project));
 
 export const newSecretFields = ({ secret, previousValidUntil }: NewSecret) => ({
   secret,
@@ -104,10 +100,6 @@ export const newSecretFields = ({ secret, previousValidUntil }: NewSecret) => ({
 
 export const presentNewSecret = (next: NewSecret) => JSON.stringify(newSecretFields(next));
 
-interface IssuedToken {
-  readonly accessToken: string;
-  readonly expires: number;
-}
-
-export const presentIssuedToken = ({ accessToken, expires }: IssuedToken) =>
+/** `expires` is in milliseconds since the epoch. */
+export const presentIssuedToken = (accessToken: string, expires: number) =>
   `{"access_token":${text(accessToken)},"expires":"${timestamp(expires)}"}`;

@@ -1,5 +1,6 @@
 import { systemClock } from '../../core/clock.ts';
 import { newId, newSecret } from '../../core/credentials.ts';
+import { createdFields, summaryFields } from '../../wire/presenters.ts';
 import { readId, readName } from '../arguments.ts';
 import { CommandError } from '../command-error.ts';
 import { printJson, printLine, printTable } from '../output.ts';
@@ -26,11 +27,7 @@ function listCommand(): RollcallCommand {
     .settings(STORE_SETTINGS)
     .action(async (flags: CustomerFlags) => {
       const customers = await withStore(flags, (store) => store.customers.list());
-      const shown = customers.map(({ id, name, createdAt }) => ({
-        id,
-        name,
-        created_at: new Date(createdAt).toISOString(),
-      }));
+      const shown = customers.map(summaryFields);
       if (flags.json === true) return printJson(shown);
       const rows = shown.map(({ id, name, created_at }) => [id, name, created_at]);
       printTable(['ID', 'NAME', 'CREATED'], rows);
@@ -53,9 +50,7 @@ async function create(name: string, flags: CustomerFlags): Promise<void> {
   const customer = { id: flags.id ?? newId('cus'), secret: newSecret(), name, createdAt: systemClock.now() };
   const created = await withStore(flags, (store) => store.customers.create(customer));
   if (!created) throw new CommandError(`the customer ${customer.id} already exists`);
-  const { id, secret, createdAt } = customer;
-  if (flags.json === true)
-    return printJson({ id, secret, name, created_at: new Date(createdAt).toISOString() });
-  printLine(`customer ID      ${id}`);
-  printLine(`customer secret  ${secret}`);
+  if (flags.json === true) return printJson(createdFields(customer));
+  printLine(`customer ID      ${customer.id}`);
+  printLine(`customer secret  ${customer.secret}`);
 }

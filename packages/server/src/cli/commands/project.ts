@@ -3,7 +3,7 @@ import { systemClock } from '../../core/clock.ts';
 import { newProject, nextSecret } from '../../core/credentials.ts';
 import type { ProjectRecord } from '../../store/ports/projects.ts';
 import type { Store } from '../../store/store.ts';
-import { newProjectFields, newSecretFields, projectFields } from '../../wire/presenters.ts';
+import { createdFields, newSecretFields, summaryFields } from '../../wire/presenters.ts';
 import { readId, readName, readOverlap } from '../arguments.ts';
 import { CommandError, usageError } from '../command-error.ts';
 import { printJson, printLine, printTable } from '../output.ts';
@@ -115,7 +115,7 @@ function deleteCommand(): RollcallCommand {
 
 async function list(flags: ProjectFlags): Promise<void> {
   const projects = await withStore(flags, (store) => store.projects.list(flags.customer ?? null));
-  const shown = projects.map((project) => ({ ...projectFields(project), customer_id: project.customerId }));
+  const shown = projects.map((project) => ({ ...summaryFields(project), customer_id: project.customerId }));
   if (flags.json === true) return printJson(shown);
   const rows = shown.map(({ id, name, customer_id, created_at }) => [id, name, customer_id, created_at]);
   printTable(['ID', 'NAME', 'CUSTOMER', 'CREATED'], rows);
@@ -128,7 +128,7 @@ async function create(name: string, flags: ProjectFlags): Promise<void> {
     const outcome = await store.projects.create(project);
     if (outcome.kind === 'exists') throw new CommandError(`the project ${project.id} already exists`);
     if (outcome.kind === 'absent') throw new CommandError(`there is no customer ${customerId}`);
-    return newProjectFields(outcome.project);
+    return createdFields(outcome.project);
   });
   if (flags.json === true) return printJson(shown);
   printLine(`project ID      ${shown.id}`);

@@ -33,7 +33,8 @@ const authorize = operationsOf('none', tag)('POST /v1/authorize', {
   },
   unavailable: 'The store cannot be reached.',
   async handle({ body, id }, { tokens }) {
-    return presentIssuedToken(await tokens.authorize(body.signed_app_token, id));
+    const { accessToken, expires } = await tokens.authorize(body.signed_app_token, id);
+    return presentIssuedToken(accessToken, expires);
   },
 });
 

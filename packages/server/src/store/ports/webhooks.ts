@@ -2,6 +2,7 @@ import type { ProjectKey } from '../../values/project-key.ts';
 import type { Change } from '../changes.ts';
 import type { Absent, DeleteOutcome, Updated } from '../outcomes.ts';
 import type { WriteContext } from '../write-context.ts';
+import type { NewSecret } from './projects.ts';
 
 /** How far a webhook has come in the record of its project's changes. */
 export interface StoredPosition {
@@ -154,7 +155,7 @@ export interface WebhookStore {
   rotateSecret(
     project: ProjectKey,
     id: string,
-    next: { readonly secret: string; readonly previousValidUntil: number },
+    next: NewSecret,
     context: WriteContext,
   ): Promise<Updated | Absent>;
   /** Moves to the position, or with null after the record of this write. Ends the lease, the delivery and the failures. */
