@@ -103,11 +103,19 @@ type Attempt = { readonly answer: Answer } | { readonly failure: string; readonl
 const isTokenFailure = ({ status, headers }: Answer) =>
   status === 401 && headers['www-authenticate'] !== undefined;
 
-function readAnswer({ status, headers, body }: Answer): ApiAnswer {
+function readAnswer(answer: Answer): ApiAnswer {
+  const { status, headers } = answer;
+  const json = jsonOf(answer);
+  if (json !== undefined) return { status, headers, json };
+  throw new ApiError(`the server answers ${status} without JSON: is there a Rollcall server at this URL?`);
+}
+
+/** Undefined where it is none: a proxy's page, for example. */
+function jsonOf({ body }: Answer): unknown {
   try {
-    return { status, headers, json: parseJson(body.toString('utf8')) };
+    return parseJson(body.toString('utf8'));
   } catch {
-    throw new ApiError(`the server answers ${status} without JSON: is there a Rollcall server at this URL?`);
+    return undefined;
   }
 }
 
@@ -127,14 +135,8 @@ export function expectOk(answer: ApiAnswer): ApiAnswer {
   throw new ApiError(`the server answers ${answer.status} ${error}: ${message}`);
 }
 
-function reasonOf({ body }: Answer): string {
-  let json: unknown = null;
-  try {
-    json = JSON.parse(body.toString('utf8'));
-  } catch {
-    // Not an answer of Rollcall: a proxy's page.
-  }
-  const { error, message } = errorOf(json);
+function reasonOf(answer: Answer): string {
+  const { error, message } = errorOf(jsonOf(answer));
   return `${error}: ${message}`;
 }
 

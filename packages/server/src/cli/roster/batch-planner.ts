@@ -50,9 +50,8 @@ export class Batch {
     for (const id of entry.members) this.#members.add(id);
   }
 
-  /** Whether it matters which of the two is applied first: both write an ID, or one writes users whom the other names. */
-  conflictsWith(other: Unit): boolean {
-    if (!(other instanceof Batch)) return true;
+  /** Both write an ID, or one writes users whom the other names. */
+  conflictsWith(other: Batch): boolean {
     return !(
       this.#users.isDisjointFrom(other.#users) &&
       this.#groups.isDisjointFrom(other.#groups) &&
@@ -62,25 +61,14 @@ export class Batch {
   }
 }
 
-/** A line about a thread or a message, which needs the users and groups of all lines before it. */
-class ConversationUnit {
-  readonly entry: ConversationEntry;
+/** What one request sends: users and groups, or a line about a thread or a message, which needs all users and groups before it. */
+export type Unit = Batch | ConversationEntry;
 
-  constructor(entry: ConversationEntry) {
-    this.entry = entry;
-  }
-
-  get entries(): readonly [ConversationEntry] {
-    return [this.entry];
-  }
-
-  conflictsWith(other: Unit): boolean {
-    return other instanceof Batch || conversationConflict(this.entry, other.entry);
-  }
+/** Whether it matters which of the two is applied first. */
+export function conflict(one: Unit, other: Unit): boolean {
+  if (one instanceof Batch) return !(other instanceof Batch) || one.conflictsWith(other);
+  return other instanceof Batch || conversationConflict(one, other);
 }
-
-/** The lines that one request sends. */
-export type Unit = Batch | ConversationUnit;
 
 const isOfConversation = (entry: Entry | ConversationEntry): entry is ConversationEntry =>
   entry.kind === 'thread' || entry.kind === 'message';
@@ -100,7 +88,7 @@ export async function* planBatches(
       if (isOfConversation(entry)) {
         if (batch.entries.length > 0) yield batch;
         batch = new Batch();
-        yield new ConversationUnit(entry);
+        yield entry;
         continue;
       }
       if (!batch.fits(entry, limits)) {

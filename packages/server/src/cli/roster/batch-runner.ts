@@ -1,5 +1,5 @@
 import type { LineOrigin } from '../records/record-line.ts';
-import type { Unit } from './batch-planner.ts';
+import { Batch, conflict, type Unit } from './batch-planner.ts';
 
 /** A run that ended early: every line before the origin was applied or rejected, later ones may or may not be applied. */
 export class RunStopped extends Error {
@@ -56,7 +56,7 @@ class BatchesUnderWay<Sent extends Unit> {
   }
 
   conflictWith(batch: Unit): boolean {
-    return this.#running.keys().some((other) => other.conflictsWith(batch));
+    return this.#running.keys().some((other) => conflict(other, batch));
   }
 
   start(batch: Sent): void {
@@ -74,7 +74,8 @@ class BatchesUnderWay<Sent extends Unit> {
 
   throwFirstFailure(): void {
     const [first] = this.#failures.sort((a, b) => a.position - b.position);
-    const entry = first?.batch.entries[0];
-    if (first !== undefined && entry !== undefined) throw new RunStopped(entry.origin, first.error);
+    if (first === undefined) return;
+    const [entry] = first.batch instanceof Batch ? first.batch.entries : [first.batch];
+    if (entry !== undefined) throw new RunStopped(entry.origin, first.error);
   }
 }

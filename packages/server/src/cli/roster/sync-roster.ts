@@ -50,7 +50,7 @@ export async function syncRoster(run: SyncRun): Promise<SyncSummary> {
     await runBatches(batches, run.concurrency, (unit) =>
       tally.tracked(async () => {
         if (unit instanceof Batch) await submitLines(unit.entries, run.submit, tally);
-        else tally.ended(unit.entry, await run.submitConversation(unit.entry));
+        else tally.ended(unit, await run.submitConversation(unit));
       }),
     );
   } catch (error) {

@@ -1,26 +1,18 @@
-import type { RecordType, TransferRecord } from '../../store/transfer-records.ts';
+import { RECORD_TYPES, type RecordType, type TransferRecord } from '../../store/transfer-records.ts';
 import { amount } from '../amount.ts';
 import type { ProgressDisplay } from '../progress-display.ts';
 
-/** The types of records, by the names that scripts and people read. */
-const NAMES: Readonly<Record<RecordType, string>> = {
-  service_key: 'service_keys',
-  customer: 'customers',
-  project: 'projects',
-  session: 'sessions',
-  webhook: 'webhooks',
-  user: 'users',
-  group: 'groups',
+const IRREGULAR: Partial<Record<RecordType, string>> = {
   members: 'memberships',
   durable_presence: 'durable_presence',
-  thread: 'threads',
-  participant: 'participants',
-  message: 'messages',
 };
+
+/** The name of what records of a type are, for scripts and people. */
+const nameOf = (type: RecordType) => IRREGULAR[type] ?? `${type}s`;
 
 /** Counts what a transfer passes on, and shows it. */
 export class TransferTally {
-  readonly #counts = new Map(Object.values(NAMES).map((name) => [name, 0]));
+  readonly #counts = new Map(RECORD_TYPES.map((type) => [nameOf(type), 0]));
   readonly #startedAt = performance.now();
   #fraction: number | null = null;
 
@@ -41,7 +33,7 @@ export class TransferTally {
   }
 
   #count(record: TransferRecord): void {
-    const name = NAMES[record.type];
+    const name = nameOf(record.type);
     const amount = record.type === 'members' ? record.users.length : 1;
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + amount);
   }
