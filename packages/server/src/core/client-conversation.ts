@@ -25,14 +25,10 @@ interface Parts {
  * may not enter reads like one without the thread.
  */
 export class ClientConversation {
-  readonly #clients: ClientSessions;
-  readonly #threads: ThreadService;
-  readonly #messages: MessageService;
+  readonly #parts: Parts;
 
-  constructor({ clients, threads, messages }: Parts) {
-    this.#clients = clients;
-    this.#threads = threads;
-    this.#messages = messages;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   /** @throws ServiceError `thread_not_found`, also in a group that is not the caller's; `user_not_found` for a deleted user */
@@ -54,7 +50,7 @@ export class ClientConversation {
     request: (groupId: string) => ThreadListRequest,
   ): Promise<ThreadPage> {
     const groupId = await this.#enter(caller, requested, null);
-    return this.#threads.list(caller.project, request(groupId));
+    return this.#parts.threads.list(caller.project, request(groupId));
   }
 
   async listMessages(
@@ -63,12 +59,12 @@ export class ClientConversation {
     request: MessageListRequest,
   ): Promise<MessagePage> {
     await this.findThread(caller, threadId);
-    return this.#messages.list(caller.project, threadId, request);
+    return this.#parts.messages.list(caller.project, threadId, request);
   }
 
   async findMessage(caller: ClientWriter, threadId: string, id: string): Promise<FoundMessage> {
     await this.findThread(caller, threadId);
-    return this.#messages.find(caller.project, threadId, id);
+    return this.#parts.messages.find(caller.project, threadId, id);
   }
 
   async createThread(
@@ -78,7 +74,12 @@ export class ClientConversation {
     condition: Precondition,
   ): Promise<void> {
     const groupID = await this.#enter(writer, write.groupID ?? null, id);
-    const put = this.#threads.put(writer, id, { ...write, groupID }, { ...condition, ifNoneMatch: '*' });
+    const put = this.#parts.threads.put(
+      writer,
+      id,
+      { ...write, groupID },
+      { ...condition, ifNoneMatch: '*' },
+    );
     await this.#written(put, writer, groupID, id);
   }
 
@@ -89,7 +90,7 @@ export class ClientConversation {
     condition: Precondition,
   ): Promise<void> {
     const { groupId } = await this.findThread(writer, id);
-    const put = this.#threads.put(writer, id, { resolved, inGroup: groupId }, condition);
+    const put = this.#parts.threads.put(writer, id, { resolved, inGroup: groupId }, condition);
     await this.#written(put, writer, groupId, id);
   }
 
@@ -101,7 +102,7 @@ export class ClientConversation {
   ): Promise<void> {
     const { groupId } = await this.findThread(writer, id);
     const mark = { userId: writer.userId, messageId, inGroup: groupId };
-    await this.#threads.markSeen(writer, id, mark, condition);
+    await this.#parts.threads.markSeen(writer, id, mark, condition);
   }
 
   /** Writes a new message as the token's user, and makes the thread where it is missing and the request names it. */
@@ -120,7 +121,7 @@ export class ClientConversation {
       ...(createThread !== undefined && { createThread: { ...createThread, groupID } }),
     };
     const onlyNew = { ...condition, ifNoneMatch: '*' } as const;
-    const put = this.#messages.put(writer, threadId, id, message, onlyNew);
+    const put = this.#parts.messages.put(writer, threadId, id, message, onlyNew);
     await this.#written(put, writer, groupID, threadId);
   }
 
@@ -134,7 +135,7 @@ export class ClientConversation {
   ): Promise<void> {
     const { groupId } = await this.findThread(writer, threadId);
     const own = { ...write, inGroup: groupId, ofAuthor: writer.userId };
-    const put = this.#messages.put(writer, threadId, id, own, condition);
+    const put = this.#parts.messages.put(writer, threadId, id, own, condition);
     await this.#written(put, writer, groupId, threadId);
   }
 
@@ -166,14 +167,14 @@ export class ClientConversation {
 
   /** The login is checked first: a deleted user does not learn whether the thread exists. */
   async #findAny(caller: ClientWriter, id: string): Promise<ThreadRecord> {
-    await this.#clients.user({ ...caller, group: null });
-    return this.#threads.find(caller.project, id, caller.userId);
+    await this.#parts.clients.user({ ...caller, group: null });
+    return this.#parts.threads.find(caller.project, id, caller.userId);
   }
 
   /** @throws ServiceError `thread_not_found` of `threadId` in place of `group_not_found` */
   async #enter(caller: ClientWriter, groupId: string | null, threadId: string | null): Promise<string> {
     try {
-      return await this.#clients.enter(caller, groupId);
+      return await this.#parts.clients.enter(caller, groupId);
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== 'group_not_found') throw error;
       throw threadId === null ? threadNotFoundIn(groupId ?? caller.group ?? '') : threadNotFound(threadId);

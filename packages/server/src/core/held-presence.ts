@@ -11,6 +11,7 @@ import type { Clock } from './clock.ts';
 import { HeldGroup } from './held-group.ts';
 import { PresenceConnection } from './presence-connection.ts';
 import { LeaseEndedError, type PresenceChange } from './presence-service.ts';
+import { slices } from './slices.ts';
 
 type Group = HeldGroup<PresenceConnection>;
 
@@ -159,10 +160,8 @@ export class HeldPresence {
         void this.#safely(() => group.end());
       } else if (group.isDue(this.now, this.#renewalMs, this.#tickMs)) due.push(group);
     }
-    for (let from = 0; from < due.length; from += RENEWED_AT_ONCE) {
-      const some = due.slice(from, from + RENEWED_AT_ONCE);
+    for (const some of slices(due, RENEWED_AT_ONCE))
       await Promise.all(some.map((group) => this.#safely(() => group.renew())));
-    }
   }
 
   async #safely(work: () => Promise<void>): Promise<void> {

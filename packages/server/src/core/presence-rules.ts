@@ -32,7 +32,7 @@ const matches = locationMatches as (location: object, pattern: object) => boolea
 export function inspectPresenceUpdates(
   { updates }: { updates?: unknown },
   errors: ValidationErrors,
-  inspect = inspectPresence,
+  inspect: typeof inspectPresence,
 ): void {
   // A list that is too long is one error: it may have millions of updates.
   if (!Array.isArray(updates) || updates.length > limits.PRESENCE_UPDATES_MAX) return;

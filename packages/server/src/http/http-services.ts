@@ -7,7 +7,6 @@ import type { Metric } from '../metrics/metric.ts';
 import type { ChangeHub } from '../realtime/changes/change-hub.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import type { WebhookDeliveries } from '../webhooks/webhook-deliveries.ts';
-import type { WebhookTargets } from '../webhooks/webhook-targets.ts';
 import type { WebhookTests } from '../webhooks/webhook-tests.ts';
 import type { BodyMemory } from './bodies/body-memory.ts';
 import type { BodyThreads } from './bodies/body-threads.ts';
@@ -42,7 +41,8 @@ export interface HttpServices extends ResourceServices, SocketServices {
   readonly changes: ChangeFeed;
   readonly changeStreams: ChangeHub;
   readonly webhookDeliveries: WebhookDeliveries;
-  readonly webhookTargets: WebhookTargets;
+  /** Whether a webhook may have this URL. */
+  readonly isWebhookTarget: (url: string) => boolean;
   readonly webhookTests: WebhookTests;
   readonly readiness: Readiness;
   /** Null where no traces are made. */

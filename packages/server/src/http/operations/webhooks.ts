@@ -64,11 +64,11 @@ function checkAfter(after: unknown, found: ValidationErrors): void {
     found.invalid.add('after', WEBHOOK_AFTER_EXPECTED);
 }
 
-function checkWrite({ body }: Exchange, found: ValidationErrors, { webhookTargets }: HttpServices): void {
+function checkWrite({ body }: Exchange, found: ValidationErrors, { isWebhookTarget }: HttpServices): void {
   const { url, after } = body as Record<keyof WebhookWrite, unknown>;
   checkAfter(after, found);
   // What is no URL at all is an error of the schema.
-  if (typeof url === 'string' && URL.canParse(url) && /^https?:/i.test(url) && !webhookTargets.mayBeUsed(url))
+  if (typeof url === 'string' && URL.canParse(url) && /^https?:/i.test(url) && !isWebhookTarget(url))
     found.invalid.add('url', WEBHOOK_URL_EXPECTED);
 }
 
