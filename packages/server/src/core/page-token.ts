@@ -18,6 +18,11 @@ export class PageTokens {
     this.#key = createSecretKey(key);
   }
 
+  /** The token of the page after an ID; null where nothing follows. */
+  next(list: ListName, lastId: string | null): string | null {
+    return lastId === null ? null : this.issue(list, lastId);
+  }
+
   issue(list: ListName, lastId: string): string {
     return Buffer.concat([this.#mac(list, lastId), Buffer.from(lastId)]).toString('base64url');
   }

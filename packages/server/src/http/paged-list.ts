@@ -45,18 +45,20 @@ async function* pieces<P extends Page>(
   }
 }
 
+/** A page of a list; some lists have their total. */
+type MaybeTotalPage = Page & Partial<Pick<TotalPage, 'total'>>;
+
 /**
- * The body of a list with the token of its next page and its total; `read` reads a chunk of the requested page, which ends with
- * the entry that makes it larger than `maxBytes`.
+ * The body of a list with the token of its next page, and its total where it has one; `read` reads a chunk of the requested page,
+ * which ends with the entry that makes it larger than `maxBytes`.
  */
-export function totalListBody(
+export function pagedBody(
   field: string,
   { page, list }: Exchange,
   tokens: PageTokens,
-  read: (request: PageRequest, maxBytes: number) => Promise<TotalPage>,
+  read: (request: PageRequest, maxBytes: number) => Promise<MaybeTotalPage>,
   maxBytes?: number,
 ): Promise<string | Pieces> {
-  const tail = ({ last, total }: TotalPage) =>
-    listTail(last === null ? null : tokens.issue(list, last), total);
+  const tail = ({ last, total }: MaybeTotalPage) => listTail(tokens.next(list, last), total);
   return listBody(chunks(read, page, maxBytes), { head: listHead(field), tail });
 }

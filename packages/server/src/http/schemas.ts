@@ -2,8 +2,10 @@
 import {
   ERRORS,
   exactly,
+  Flag,
   Id,
   integer,
+  Location,
   limits,
   list,
   maybe,
@@ -17,11 +19,9 @@ import {
 
 export const NOTHING = exactly({});
 
-const Limit = integer({
-  minimum: 1,
-  maximum: limits.PAGE_MAX_LIMIT,
-  description: `a whole number from 1 to ${limits.PAGE_MAX_LIMIT}`,
-});
+export const limitUpTo = (maximum: number) =>
+  integer({ minimum: 1, maximum, description: `a whole number from 1 to ${maximum}` });
+const Limit = limitUpTo(limits.PAGE_MAX_LIMIT);
 
 export const TOKEN_EXPECTED = 'the token of a previous page of this list';
 const Token = text({ description: TOKEN_EXPECTED });
@@ -37,8 +37,17 @@ export const PageQuery = exactly({
 export type PageQuery = Static<typeof PageQuery>;
 
 /** How a query has a location. */
-export const LOCATION_FORMS =
+const LOCATION_FORMS =
   'Each pair is a parameter, such as `location[page]=intro`; or `location` is one object of JSON, percent-encoded, where keys with brackets are possible too.';
+
+/** The filter by location of a list, of which `what` says what it filters. */
+export const locationParameters = (what: string) => ({
+  location: meaning(maybe(Location), `${what} ${LOCATION_FORMS}`, { 'x-example': { page: 'q3-report' } }),
+  partial_match: meaning(maybe(Flag), 'Also take locations that have every pair of `location`, and more.', {
+    default: false,
+    'x-example': true,
+  }),
+});
 
 const Ids = list(Id, {
   minItems: 1,

@@ -17,7 +17,7 @@ import type { PageRequest } from '../../values/page.ts';
 import { VIEWER_TAIL, viewerHead } from '../../wire/presenters.ts';
 import type { Exchange } from '../exchange.ts';
 import { operationsOf } from '../operation.ts';
-import { listBody, totalListBody } from '../paged-list.ts';
+import { listBody, pagedBody } from '../paged-list.ts';
 import { PageQuery } from '../schemas.ts';
 import { asViewer, isStreamRequest, STREAM_BOUND } from '../streams.ts';
 import { ABSENT_EXAMPLE, doneAnswer, MEMBERS_EXAMPLE, PRESENT_EXAMPLE, USER_EXAMPLE } from './examples.ts';
@@ -82,7 +82,7 @@ const listClientMembers = operation('GET /v1/client/groups/:id/members', {
     const { caller, pathId } = exchange;
     const groupId = await clients.enter(exchange.writer, pathId);
     const read = (chunk: PageRequest) => memberships.list(caller.project, groupId, chunk);
-    return totalListBody('users', exchange, pageTokens, read);
+    return pagedBody('users', exchange, pageTokens, read);
   },
 });
 

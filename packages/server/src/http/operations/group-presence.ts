@@ -1,7 +1,6 @@
 import {
   exactly,
   Flag,
-  Location,
   limits,
   maybe,
   meaning,
@@ -13,21 +12,20 @@ import {
 } from '@rollcall/protocol';
 import type { Caller } from '../../core/caller.ts';
 import type { ListName } from '../../core/page-token.ts';
-import { chunks } from '../../core/paging.ts';
-import type { PresenceFilter, PresencePage } from '../../core/presence-reading.ts';
-import type { PresenceScope } from '../../presence/presence-store.ts';
+import type { PresencePage } from '../../core/presence-reading.ts';
 import type { StreamRequest } from '../../realtime/sessions/stream-request.ts';
+import type { PageRequest } from '../../values/page.ts';
 import { readPositionId } from '../../wire/event-text.ts';
-import { countBody, listHead, listTail } from '../../wire/json-answer.ts';
+import { countBody } from '../../wire/json-answer.ts';
 import { presentPresence } from '../../wire/presenters.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
 import { hasLocation } from '../location-parameter.ts';
 import { operationsOf, type StreamDefinition } from '../operation.ts';
-import { listBody } from '../paged-list.ts';
+import { pagedBody } from '../paged-list.ts';
 import { filterOf } from '../presence-filter.ts';
 import type { Reply } from '../reply.ts';
-import { LOCATION_FORMS, PageQuery } from '../schemas.ts';
+import { locationParameters, PageQuery } from '../schemas.ts';
 import {
   answerStream,
   checkStream,
@@ -43,15 +41,7 @@ import { PRESENCE_TAG } from './presence.ts';
 const operation = operationsOf('project', PRESENCE_TAG);
 
 export const GroupPresenceQuery = exactly({
-  location: meaning(
-    maybe(Location),
-    `Only who is exactly there. Absent: everyone who is present. ${LOCATION_FORMS}`,
-    { 'x-example': { page: 'q3-report' } },
-  ),
-  partial_match: meaning(maybe(Flag), 'Also take locations that have every pair of `location`, and more.', {
-    default: false,
-    'x-example': true,
-  }),
+  ...locationParameters('Only who is exactly there. Absent: everyone who is present.'),
   exclude_durable: meaning(maybe(Flag), 'Leave durable presence out.', {
     default: false,
     'x-example': false,
@@ -146,16 +136,18 @@ export function checkPresenceReading(
 }
 
 /** The answer to a reading of a group's presence: a page, or a count. @throws ServiceError `group_not_found` */
-export function readPresence(
-  services: HttpServices,
+export async function readPresence(
+  { presenceReading, pageTokens }: HttpServices,
   exchange: Exchange<Caller, GroupPresenceQuery>,
   groupId: string,
 ): Promise<Reply> {
   const { caller, query } = exchange;
   const scope = { project: caller.project, groupId };
-  return query.count_only === true
-    ? countPresence(services, scope, filterOf(query))
-    : listPresence(services, exchange, scope, filterOf(query));
+  const filter = filterOf(query);
+  if (query.count_only === true) return countBody(await presenceReading.countOfGroup(scope, filter));
+  const read = async (request: PageRequest, maxBytes: number) =>
+    asPage(await presenceReading.ofGroup(scope, filter, request), maxBytes);
+  return pagedBody('users', exchange, pageTokens, read, limits.PRESENCE_PAGE_MAX_BYTES);
 }
 
 /** The stream of a group's presence. @throws ServiceError `group_not_found`, or when the reader may not watch */
@@ -168,30 +160,6 @@ export async function streamPresence(
   const { caller, query } = exchange;
   const request = { caller, groupId, filter: filterOf(query), ...watching };
   return answerStream(exchange, await streams.open(request, readPositionId(lastEventId(exchange))));
-}
-
-async function countPresence(
-  { presenceReading }: HttpServices,
-  scope: PresenceScope,
-  filter: PresenceFilter,
-): Promise<string> {
-  return countBody(await presenceReading.countOfGroup(scope, filter));
-}
-
-function listPresence(
-  { presenceReading, pageTokens }: HttpServices,
-  { page, list }: Exchange,
-  scope: PresenceScope,
-  filter: PresenceFilter,
-): Promise<Reply> {
-  const entries = chunks(
-    async (request, maxBytes) => asPage(await presenceReading.ofGroup(scope, filter, request), maxBytes),
-    page,
-    limits.PRESENCE_PAGE_MAX_BYTES,
-  );
-  const tail = ({ last }: { last: string | null }) =>
-    listTail(last === null ? null : pageTokens.issue(list, last));
-  return listBody(entries, { head: listHead('users'), tail });
 }
 
 /** The list of a group's presence: a page's token is valid with the same filter only. Null where the location is invalid. */

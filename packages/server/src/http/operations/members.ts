@@ -4,7 +4,7 @@ import type { PageRequest } from '../../values/page.ts';
 import { precondition } from '../conditions.ts';
 import { doneToGroup } from '../older-names.ts';
 import { operationsOf } from '../operation.ts';
-import { totalListBody } from '../paged-list.ts';
+import { pagedBody } from '../paged-list.ts';
 import { PageQuery } from '../schemas.ts';
 import { doneAnswer, MEMBERS_EXAMPLE, NO_SUCH_GROUP } from './examples.ts';
 import { GROUPS_TAG } from './groups.ts';
@@ -25,7 +25,7 @@ const listMembers = operation('GET /v1/groups/:id/members', {
   handle(exchange, { memberships, pageTokens }) {
     const { caller, pathId } = exchange;
     const read = (chunk: PageRequest) => memberships.list(caller.project, pathId, chunk);
-    return totalListBody('users', exchange, pageTokens, read);
+    return pagedBody('users', exchange, pageTokens, read);
   },
 });
 

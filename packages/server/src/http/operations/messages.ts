@@ -21,7 +21,7 @@ import { etag, precondition, taggedReply } from '../conditions.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
 import { type AnswerDefinition, operationsOf, type StreamDefinition } from '../operation.ts';
-import { totalListBody } from '../paged-list.ts';
+import { pagedBody } from '../paged-list.ts';
 import type { Reply } from '../reply.ts';
 import { checkStream, isStreamRequest, watchingHost } from '../streams.ts';
 import { MESSAGES_STREAM, STREAM_DESCRIPTION, streamMessages } from './conversation-streams.ts';
@@ -76,7 +76,7 @@ export function messageListBody(
 ): Promise<Reply> {
   const { caller, pathId: threadId, query } = exchange as Exchange<{ project: string }, MessageListQuery>;
   const { order = 'ascending' } = query;
-  return totalListBody(
+  return pagedBody(
     'messages',
     exchange,
     pageTokens,

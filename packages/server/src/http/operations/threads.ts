@@ -3,8 +3,6 @@ import {
   exactly,
   Flag,
   Id,
-  integer,
-  Location,
   limits,
   maybe,
   meaning,
@@ -22,7 +20,7 @@ import { precondition, taggedReply } from '../conditions.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
 import { operationsOf } from '../operation.ts';
-import { LOCATION_FORMS, PageQuery } from '../schemas.ts';
+import { limitUpTo, locationParameters, PageQuery } from '../schemas.ts';
 import { checkStream, isStreamRequest, watchingHost } from '../streams.ts';
 import { threadFilter, threadListName } from '../thread-filter.ts';
 import { STREAM_DESCRIPTION, streamThreads, THREADS_STREAM } from './conversation-streams.ts';
@@ -39,29 +37,16 @@ export const NO_ACTIVE_GROUP =
 
 /** `limit` and `token` of lists of threads and messages. */
 export const CONVERSATION_PAGE = {
-  limit: meaning(
-    maybe(
-      integer({
-        minimum: 1,
-        maximum: limits.CONVERSATION_PAGE_MAX_LIMIT,
-        description: `a whole number from 1 to ${limits.CONVERSATION_PAGE_MAX_LIMIT}`,
-      }),
-    ),
-    'How many entries at most.',
-    { default: limits.CONVERSATION_PAGE_DEFAULT_LIMIT, 'x-example': 20 },
-  ),
+  limit: meaning(maybe(limitUpTo(limits.CONVERSATION_PAGE_MAX_LIMIT)), 'How many entries at most.', {
+    default: limits.CONVERSATION_PAGE_DEFAULT_LIMIT,
+    'x-example': 20,
+  }),
   token: PageQuery.properties.token,
 };
 
 export const ThreadListQuery = exactly({
   groupID: meaning(maybe(Id), 'Only threads of this group.', { 'x-example': 'analysts' }),
-  location: meaning(maybe(Location), `Only threads about exactly this. ${LOCATION_FORMS}`, {
-    'x-example': { page: 'q3-report' },
-  }),
-  partial_match: meaning(maybe(Flag), 'Also take locations that have every pair of `location`, and more.', {
-    default: false,
-    'x-example': true,
-  }),
+  ...locationParameters('Only threads about exactly this.'),
   resolved: meaning(maybe(Flag), 'Only threads that are resolved, or (false) that are not.', {
     'x-example': false,
   }),
@@ -75,8 +60,7 @@ export function threadListBody(
   { list }: Exchange,
   { pageTokens }: HttpServices,
 ): string {
-  const token = last === null ? null : pageTokens.issue(list, last);
-  return presentThreads(threads, token);
+  return presentThreads(threads, pageTokens.next(list, last));
 }
 
 /** The query of a page of threads. */

@@ -4,7 +4,7 @@ import { done, listHead, listTail } from '../../wire/json-answer.ts';
 import { presentUser } from '../../wire/presenters.ts';
 import { precondition, taggedReply } from '../conditions.ts';
 import { operationsOf } from '../operation.ts';
-import { totalListBody } from '../paged-list.ts';
+import { pagedBody } from '../paged-list.ts';
 import { checkListedIds, PageQuery, UserListQuery } from '../schemas.ts';
 import { doneAnswer, NO_SUCH_USER, NOTHING_TO_MATCH, USER_EXAMPLE } from './examples.ts';
 
@@ -29,7 +29,7 @@ const listUsers = operation('GET /v1/users', {
     const { project } = exchange.caller;
     const { id } = exchange.query;
     return id === undefined
-      ? totalListBody('users', exchange, pageTokens, (chunk) => users.list(project, chunk))
+      ? pagedBody('users', exchange, pageTokens, (chunk) => users.list(project, chunk))
       : listedUsers(users.listByIds(project, id));
   },
 });
@@ -146,7 +146,7 @@ const listUserGroups = operation('GET /v1/users/:id/groups', {
   handle(exchange, { users, pageTokens }) {
     const { caller, pathId } = exchange;
     const read = (chunk: PageRequest) => users.listGroups(caller.project, pathId, chunk);
-    return totalListBody('groups', exchange, pageTokens, read);
+    return pagedBody('groups', exchange, pageTokens, read);
   },
 });
 

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
-import type { ListName } from '../../core/page-token.ts';
+import type { PageTokens } from '../../core/page-token.ts';
 import type { Store } from '../../store/store.ts';
 import type { EventSession } from '../sessions/event-session.ts';
 import type { FeedReads } from './feed-reads.ts';
@@ -12,7 +12,7 @@ export interface FeedParts {
   readonly clock: Clock;
   readonly log: Logger;
   /** Makes the token of a list's next page. */
-  readonly pageTokens: { issue(list: ListName, last: string): string };
+  readonly pageTokens: Pick<PageTokens, 'next'>;
   /** A stream has ended. */
   readonly ended: (session: EventSession) => void;
 }

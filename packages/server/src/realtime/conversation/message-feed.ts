@@ -263,7 +263,7 @@ export class MessageFeed extends ConversationFeed {
     session.position = page.at.position;
     if (page.at.position === this.at.position) for (const message of page.messages) this.#remember(message);
     const list = [this.project, 'messages', this.threadId, 'descending'];
-    const token = page.last === null ? null : pageTokens.issue(list, page.last);
+    const token = pageTokens.next(list, page.last);
     return textOf([messagesSnapshot(thread, page.messages, token, eventId(page.at))]);
   }
 

@@ -257,7 +257,7 @@ export class ThreadListFeed extends ConversationFeed {
     this.#showToSome(threads);
     // Changes from before the feed began again are read once more.
     session.position = epoch === this.at.epoch ? position : NOWHERE;
-    const token = last === null ? null : pageTokens.issue([...this.#listName], last);
+    const token = pageTokens.next([...this.#listName], last);
     return textOf([threadsSnapshot(threads, token, this.idAt(position))]);
   }
 
