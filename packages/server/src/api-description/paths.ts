@@ -1,5 +1,6 @@
 import { Id } from '@rollcall/protocol';
 import { PROJECT_ID } from '../http/operations/projects.ts';
+import { nounOf, PATH_ID } from '../http/path-errors.ts';
 import type { Parameter } from './openapi-document.ts';
 import type { SchemaComponents } from './schema-components.ts';
 
@@ -14,18 +15,15 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   webhook: 'search-index',
 };
 
-/** The ID in a path is named after its collection, so that paths explain themselves; the one in `/v1/:id/preferences` is a user's. */
-const nounOf = (collection: string) => (collection === 'v1' ? 'user' : collection.replace(/s$/, ''));
-
 /** `/v1/groups/:id` as `/v1/groups/{group_id}`. */
 export function documentedPath(path: string): string {
-  return path.replaceAll(/([^/]+)\/:\w+/g, (_match, collection: string) => {
+  return path.replaceAll(PATH_ID, (_match, collection: string) => {
     return `${collection}/{${nounOf(collection)}_id}`;
   });
 }
 
 export const pathParameters = (path: string, schemas: SchemaComponents): Parameter[] =>
-  [...path.matchAll(/([^/]+)\/:\w+/g)].map(([, collection = '']) => {
+  [...path.matchAll(PATH_ID)].map(([, collection = '']) => {
     const noun = nounOf(collection);
     return {
       name: `${noun}_id`,

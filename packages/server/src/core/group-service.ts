@@ -8,12 +8,13 @@ import type { Writer } from './caller.ts';
 import { groupConditionFailed, groupExists, groupNotFound, unknownUsers } from './errors.ts';
 import { allChunks, CHUNK_ENTRIES, type Chunk } from './paging.ts';
 import { ResourceService } from './resource-service.ts';
-import { type ErrorsByStep, rejectInvalidWrite, requiredToCreate } from './validation-error.ts';
+import { requiredToCreate } from './validation-error.ts';
 
 /** A write of a group as it is received; long lists of members are packed. */
 export type GroupInput = Omit<GroupWrite, 'members'> & Pick<StoredGroupWrite, 'members'>;
 
-const REQUIRED = { name: String(Name.description) };
+/** The fields without which no group is made. */
+export const GROUP_REQUIRED = { name: String(Name.description) };
 
 /** The rules of groups. */
 export class GroupService extends ResourceService<'groups'> {
@@ -52,22 +53,14 @@ export class GroupService extends ResourceService<'groups'> {
         exists: () => groupExists(id),
         stale: () => groupConditionFailed(id),
         unknownUsers: ({ users }) => unknownUsers(users),
-        nameRequired: () => requiredToCreate(REQUIRED),
+        nameRequired: () => requiredToCreate(GROUP_REQUIRED),
       },
     );
     return kind === 'created' ? 'created' : 'updated';
   }
 
-  /** Rejects a write that is invalid: see `rejectInvalidWrite`. */
-  rejectInvalid(
-    project: ProjectKey,
-    id: string,
-    write: object,
-    precondition: Precondition,
-    errors: ErrorsByStep,
-  ): Promise<never> {
-    const isThere = () => this.store.groups.exists(project, id);
-    return rejectInvalidWrite(write, REQUIRED, precondition, errors, isThere);
+  exists(project: ProjectKey, id: string): Promise<boolean> {
+    return this.store.groups.exists(project, id);
   }
 
   /** Removes the group for good; its users stay. @throws ServiceError `group_not_found`, or a precondition */

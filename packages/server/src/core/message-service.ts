@@ -29,7 +29,7 @@ import { conditionFailed, unknownUsers } from './errors.ts';
 import { ResourceService } from './resource-service.ts';
 import { ServiceError } from './service-error.ts';
 import { toStoredThread } from './thread-service.ts';
-import { type ErrorsByStep, rejectInvalidWrite, validationError } from './validation-error.ts';
+import { validationError } from './validation-error.ts';
 
 /** The fields of a message that a request writes; a creation may name the thread to create. */
 type MessageInput = MessageWrite &
@@ -41,9 +41,6 @@ interface AppendResult {
   readonly length: number;
   readonly revision: Revision;
 }
-
-/** The fields without which no message is made. */
-const REQUIRED = { authorID: 'a value', content: 'a value' };
 
 /** The rules of messages. */
 export class MessageService extends ResourceService<'messages'> {
@@ -94,17 +91,8 @@ export class MessageService extends ResourceService<'messages'> {
     return kind === 'created' ? 'created' : 'updated';
   }
 
-  /** Rejects a write that is invalid: see `rejectInvalidWrite`. */
-  rejectInvalid(
-    project: ProjectKey,
-    threadId: string,
-    id: string,
-    write: object,
-    precondition: Precondition,
-    errors: ErrorsByStep,
-  ): Promise<never> {
-    const isThere = async () => (await this.store.messages.find(project, threadId, id)).kind === 'found';
-    return rejectInvalidWrite(write, REQUIRED, precondition, errors, isThere);
+  async exists(project: ProjectKey, threadId: string, id: string): Promise<boolean> {
+    return (await this.store.messages.find(project, threadId, id)).kind === 'found';
   }
 
   /** Adds a text to a message that is one markdown node. @throws ServiceError `message_not_appendable`, 412 for `offset` */

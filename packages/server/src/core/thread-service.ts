@@ -19,13 +19,9 @@ import {
 } from './conversation-errors.ts';
 import { conditionFailed, groupNotFound } from './errors.ts';
 import { ResourceService } from './resource-service.ts';
-import { type ErrorsByStep, rejectInvalidWrite } from './validation-error.ts';
 
 /** The fields of a thread that a request writes. */
 type ThreadInput = ThreadWrite & Pick<StoredThreadWrite, 'inGroup'>;
-
-/** The fields without which no thread is made. */
-const REQUIRED = { groupID: 'a value', name: 'a value' };
 
 /** The rules of threads. */
 export class ThreadService extends ResourceService<'threads' | 'groups'> {
@@ -67,16 +63,8 @@ export class ThreadService extends ResourceService<'threads' | 'groups'> {
     return kind === 'created' ? 'created' : 'updated';
   }
 
-  /** Rejects a write that is invalid: see `rejectInvalidWrite`. */
-  rejectInvalid(
-    project: ProjectKey,
-    id: string,
-    write: object,
-    precondition: Precondition,
-    errors: ErrorsByStep,
-  ): Promise<never> {
-    const isThere = async () => (await this.store.threads.find(project, id, null)) !== null;
-    return rejectInvalidWrite(write, REQUIRED, precondition, errors, isThere);
+  async exists(project: ProjectKey, id: string): Promise<boolean> {
+    return (await this.store.threads.find(project, id, null)) !== null;
   }
 
   /** Removes the thread with its messages. @throws ServiceError `thread_not_found`, or a precondition */

@@ -23,7 +23,7 @@ export function validationError(errors: ErrorsByStep): ServiceError {
 }
 
 /** The fields without which something is not created, and what is expected of each. */
-type RequiredFields = Readonly<Record<string, string>>;
+export type RequiredFields = Readonly<Record<string, string>>;
 
 /** The error of a creation without these fields, which may be invalid in other respects. */
 export function requiredToCreate(fields: RequiredFields, errors: ErrorsByStep = new ValidationErrors()) {

@@ -10,14 +10,15 @@ import type { Clock } from './clock.ts';
 import { webhookNotFound } from './errors.ts';
 import { ServiceError } from './service-error.ts';
 import type { StoreWrites } from './store-writes.ts';
-import { type ErrorsByStep, rejectInvalidWrite, requiredToCreate } from './validation-error.ts';
+import { requiredToCreate } from './validation-error.ts';
 import { WebhookFilter } from './webhook-filter.ts';
 import { newWebhookSecret } from './webhook-secret.ts';
 
 /** How many chunks of the record are searched for waiting changes: some 50,000 records. */
 const CHUNKS_SEARCHED = 100;
 
-const REQUIRED = { url: WEBHOOK_URL_EXPECTED };
+/** The fields without which no webhook is made. */
+export const WEBHOOK_REQUIRED = { url: WEBHOOK_URL_EXPECTED };
 
 interface Parts {
   readonly store: Pick<Store, 'webhooks'>;
@@ -98,7 +99,7 @@ export class WebhookService {
         writer,
         {},
         (context) => store.webhooks.put(writer.project, id, stored, most, context),
-        { urlRequired: () => requiredToCreate(REQUIRED), full },
+        { urlRequired: () => requiredToCreate(WEBHOOK_REQUIRED), full },
       );
       return { kind: kind === 'created' ? 'created' : 'updated', secret };
     } catch (error) {
@@ -107,10 +108,8 @@ export class WebhookService {
     }
   }
 
-  /** Rejects a write that is invalid: see `rejectInvalidWrite`. */
-  rejectInvalid(project: ProjectKey, id: string, write: object, errors: ErrorsByStep): Promise<never> {
-    const isThere = async () => (await this.#parts.store.webhooks.find(project, id)) !== null;
-    return rejectInvalidWrite(write, REQUIRED, {}, errors, isThere);
+  async exists(project: ProjectKey, id: string): Promise<boolean> {
+    return (await this.#parts.store.webhooks.find(project, id)) !== null;
   }
 
   /** The secret before signs too, until then. */

@@ -10,10 +10,11 @@ import {
 import type { AuthenticatedClient } from '../auth/client-claims.ts';
 import type { Caller, CustomerCaller } from '../core/caller.ts';
 import type { ListName } from '../core/page-token.ts';
-import type { ErrorsByStep } from '../core/validation-error.ts';
+import type { ErrorsByStep, RequiredFields } from '../core/validation-error.ts';
 import type { LargeBodyName } from './bodies/large-bodies.ts';
 import type { Exchange } from './exchange.ts';
 import type { HttpServices } from './http-services.ts';
+import { pathErrors } from './path-errors.ts';
 import type { Reply } from './reply.ts';
 import type { NOTHING } from './schemas.ts';
 
@@ -95,6 +96,12 @@ interface Upgrade {
   open(exchange: Exchange, socket: Duplex, head: Buffer, services: HttpServices): void;
 }
 
+/** What a PUT needs where it creates. Which fields are missing depends on the resource being there. */
+export interface Creation<E> {
+  readonly required: RequiredFields;
+  exists(exchange: E, services: HttpServices): Promise<boolean>;
+}
+
 /** A paged list. */
 export interface PagedList<E> {
   /** The name of the list within its project, to which its page tokens are bound; null when the request is too invalid to name one. */
@@ -122,6 +129,7 @@ interface OperationDefinition<
    * 304. `write`: If-Match. `put`: both, where `If-None-Match: *` only creates.
    */
   readonly conditions?: 'read' | 'tagged' | 'write' | 'put';
+  readonly creation?: Creation<E>;
   /** When codes are answered that do not follow from token, path, query and body, or follow for a reason of their own. */
   readonly errors?: Readonly<Partial<Record<ErrorCode, string>>>;
   /** When `invalid_request` is answered with another status than its own, by that status. */
@@ -166,6 +174,7 @@ export const operationsOf =
     route: `${Method} /${string}`,
     definition: OperationDefinition<K, Q, B>,
   ): AnyOperation => {
-    const [method, path] = route.split(' ');
-    return { ...definition, method, path, token, tag } as unknown as AnyOperation;
+    const [method, path = ''] = route.split(' ');
+    const errors = { ...pathErrors(path, definition), ...definition.errors };
+    return { ...definition, errors, method, path, token, tag } as unknown as AnyOperation;
   };

@@ -10,10 +10,16 @@ import {
 } from '@rollcall/protocol';
 import type { Caller } from '../core/caller.ts';
 import { ServiceError } from '../core/service-error.ts';
-import { type ErrorsByStep, mergeErrors, validationError } from '../core/validation-error.ts';
+import {
+  type ErrorsByStep,
+  mergeErrors,
+  rejectInvalidWrite,
+  validationError,
+} from '../core/validation-error.ts';
 import { isLargeBody } from './bodies/body-memory.ts';
 import { type BodyReading, bodyOf } from './bodies/body-reading.ts';
 import { type BodyRules, LARGE_BODIES } from './bodies/large-bodies.ts';
+import { precondition } from './conditions.ts';
 import type { Exchange } from './exchange.ts';
 import type { HttpServices } from './http-services.ts';
 import { readGroupId } from './older-names.ts';
@@ -36,7 +42,7 @@ let partErrors = new ValidationErrors();
  * invalid) runs over all three before the next. A body above 256 KiB is read on a thread, by the same rules.
  */
 export function requestCheck(operation: AnyOperation, services: HttpServices): RequestCheck {
-  const { path, body, list } = operation;
+  const { path, body, list, creation } = operation;
   const querySchema = operation.query ?? NOTHING;
   const query = queryCheck(querySchema);
   const queryRequired = querySchema.required !== undefined;
@@ -56,6 +62,11 @@ export function requestCheck(operation: AnyOperation, services: HttpServices): R
     if (rule !== null && !(exchange.rawQuery instanceof MalformedQuery))
       errors = collect(rule, exchange, errors);
     if (errors === null) return undefined;
+    if (creation !== undefined) {
+      const condition = operation.conditions === undefined ? {} : precondition(exchange.headers);
+      const isThere = () => creation.exists(exchange, services);
+      return rejectInvalidWrite(exchange.body as object, creation.required, condition, errors, isThere);
+    }
     if (operation.rejectInvalid === undefined) throw validationError(errors);
     return operation.rejectInvalid(exchange, errors, services);
   };

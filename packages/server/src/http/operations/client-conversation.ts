@@ -233,7 +233,7 @@ const getClientMessage = operation('GET /v1/client/threads/:id/messages/:message
   description: 'Messages of every author can be read. A deleted one has empty content.',
   answer: MESSAGE_ANSWER,
   conditions: 'read',
-  errors: { thread_not_found: NO_THREAD, message_not_found: NO_MESSAGE },
+  errors: { thread_not_found: NO_THREAD },
   async handle(exchange, { conversation }) {
     const { writer, pathId, innerId: messageId } = exchange;
     return messageReply(exchange, await conversation.findMessage(writer, pathId, messageId));

@@ -94,5 +94,4 @@ export const ABSENT_EXAMPLE = {
   value: { groupID: 'analysts', location: { page: 'q3-report', paragraph: '12' }, absent: true },
 };
 
-export const NO_SUCH_USER = 'The user does not exist.';
 export const NO_SUCH_GROUP = 'The group does not exist.';

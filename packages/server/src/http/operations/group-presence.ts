@@ -34,7 +34,6 @@ import {
   type WatchAccess,
   watchingHost,
 } from '../streams.ts';
-import { NO_SUCH_GROUP } from './examples.ts';
 import { ExpandParameter } from './expand-parameter.ts';
 import { PRESENCE_TAG } from './presence.ts';
 
@@ -111,7 +110,6 @@ const listGroupPresence = operation('GET /v1/groups/:id/presence', {
   query: GroupPresenceQuery,
   list: { name: ({ pathId, query }) => presenceList(pathId, query) },
   answer: PRESENCE_ANSWER,
-  errors: { group_not_found: NO_SUCH_GROUP },
   rule: checkPresenceReading,
   async handle(exchange, services) {
     const { pathId } = exchange;

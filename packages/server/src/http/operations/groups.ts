@@ -1,5 +1,5 @@
 import { Group, GroupCreation, GroupList, GroupWrite } from '@rollcall/protocol';
-import type { GroupInput } from '../../core/group-service.ts';
+import { GROUP_REQUIRED, type GroupInput } from '../../core/group-service.ts';
 import { chunks } from '../../core/paging.ts';
 import { precondition, taggedReply } from '../conditions.ts';
 import { groupBody, releaseMembers } from '../group-body.ts';
@@ -9,7 +9,7 @@ import { listBody } from '../paged-list.ts';
 import { NOT_MODIFIED } from '../reply.ts';
 import { checkListedIds, WholeListQuery } from '../schemas.ts';
 import { wholePage } from '../whole-page.ts';
-import { doneAnswer, NO_SUCH_GROUP, NOTHING_TO_MATCH } from './examples.ts';
+import { doneAnswer, NOTHING_TO_MATCH } from './examples.ts';
 
 export const GROUPS_TAG = {
   name: 'groups',
@@ -90,7 +90,6 @@ const getGroup = operation('GET /v1/groups/:id', {
     'A group set `deleted` is answered too, with its `status`. `GET /v1/groups/{group_id}/members` has the members in pages.',
   answer: { schema: Group, description: 'The group.', example: GROUP_EXAMPLE },
   conditions: 'read',
-  errors: { group_not_found: NO_SUCH_GROUP },
   async handle(exchange, { groups }) {
     const group = await groups.find(exchange.caller.project, exchange.pathId);
     const reply = taggedReply(exchange, group.revision, () => groupBody(group));
@@ -120,14 +119,11 @@ const putGroup = operation('PUT /v1/groups/:id', {
   },
   answer: doneAnswer('The group was created or updated; the message names which.', 'created group analysts'),
   conditions: 'put',
-  errors: {
-    missing_field: '`name` is absent and the group does not exist.',
-    user_not_found: 'A user of `members` does not exist; nothing was changed.',
-    group_already_exists: 'The group exists, and the request has `If-None-Match: *`.',
+  creation: {
+    required: GROUP_REQUIRED,
+    exists: ({ caller, pathId }, { groups }) => groups.exists(caller.project, pathId),
   },
-  rejectInvalid({ caller, pathId, body, headers }, errors, { groups }) {
-    return groups.rejectInvalid(caller.project, pathId, body, precondition(headers), errors);
-  },
+  errors: { user_not_found: 'A user of `members` does not exist; nothing was changed.' },
   async handle(exchange, { groups }) {
     const { writer, pathId, headers } = exchange;
     const change = exchange.body as GroupInput;
@@ -143,7 +139,6 @@ const deleteGroup = operation('DELETE /v1/groups/:id', {
     'Its memberships and its presence go with it, in one step. To lock it without losing the data, `PUT` it with `status` `deleted`.',
   answer: doneAnswer('The group was deleted.', 'deleted group analysts'),
   conditions: 'write',
-  errors: { group_not_found: NO_SUCH_GROUP },
   async handle(exchange, { groups }) {
     const { writer, pathId, headers } = exchange;
     await groups.remove(writer, pathId, precondition(headers));

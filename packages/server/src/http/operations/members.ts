@@ -6,7 +6,7 @@ import { doneToGroup } from '../older-names.ts';
 import { operationsOf } from '../operation.ts';
 import { pagedBody } from '../paged-list.ts';
 import { PageQuery } from '../schemas.ts';
-import { doneAnswer, MEMBERS_EXAMPLE, NO_SUCH_GROUP } from './examples.ts';
+import { doneAnswer, MEMBERS_EXAMPLE } from './examples.ts';
 import { GROUPS_TAG } from './groups.ts';
 
 const operation = operationsOf('project', GROUPS_TAG);
@@ -21,7 +21,6 @@ const listMembers = operation('GET /v1/groups/:id/members', {
   query: PageQuery,
   list: { name: ({ pathId }) => membersOf(pathId) },
   answer: { schema: MemberList, description: 'A page of members.', example: MEMBERS_EXAMPLE },
-  errors: { group_not_found: NO_SUCH_GROUP },
   handle(exchange, { memberships, pageTokens }) {
     const { caller, pathId } = exchange;
     const read = (chunk: PageRequest) => memberships.list(caller.project, pathId, chunk);
@@ -49,7 +48,6 @@ const changeMembers = operation('POST /v1/groups/:id/members', {
   conditions: 'write',
   errors: {
     invalid_field: 'A field has a wrong type or value, or a user is both in `add` and in `remove`.',
-    group_not_found: NO_SUCH_GROUP,
     user_not_found: 'A user of `add` does not exist; nothing was changed.',
   },
   async handle(exchange, { memberships }) {

@@ -26,14 +26,13 @@ import type { Reply } from '../reply.ts';
 import { checkStream, isStreamRequest, watchingHost } from '../streams.ts';
 import { MESSAGES_STREAM, STREAM_DESCRIPTION, streamMessages } from './conversation-streams.ts';
 import { createdAnswer, doneAnswer, MESSAGE_EXAMPLE, NOTHING_TO_MATCH } from './examples.ts';
-import { CONVERSATION_PAGE, NO_ACTIVE_GROUP, NO_SUCH_THREAD } from './threads.ts';
+import { CONVERSATION_PAGE, NO_ACTIVE_GROUP } from './threads.ts';
 
 const operation = operationsOf('project', {
   name: 'messages',
   description: 'What users say in a thread. Messages stay when their author is deleted.',
 });
 
-const NO_SUCH_MESSAGE = 'The thread has no such message.';
 const NO_AUTHOR =
   'The author does not exist, is set `deleted` or is no member of the group (of an import: does not exist), or a mentioned user does not exist.';
 
@@ -112,7 +111,6 @@ const listMessages = operation('GET /v1/threads/:id/messages', {
   query: MessageListQuery,
   list: messageListOf,
   answer: messageListAnswer(MESSAGES_STREAM),
-  errors: { thread_not_found: NO_SUCH_THREAD },
   rule: checkStream,
   async handle(exchange, services) {
     if (!isStreamRequest(exchange)) return messageListBody(exchange, services);
@@ -143,7 +141,6 @@ const createMessage = operation('POST /v1/threads/:id/messages', {
   },
   answer: createdAnswer('The message was created.', 'created message 82', '82'),
   errors: {
-    thread_not_found: NO_SUCH_THREAD,
     group_not_found: NO_ACTIVE_GROUP,
     user_not_found: NO_AUTHOR,
     message_already_exists: 'The thread has a message of this ID.',
@@ -163,7 +160,6 @@ const getMessage = operation('GET /v1/threads/:id/messages/:messageId', {
   description: 'A deleted message is answered too, with empty content and its `deletedTimestamp`.',
   answer: MESSAGE_ANSWER,
   conditions: 'read',
-  errors: { thread_not_found: NO_SUCH_THREAD, message_not_found: NO_SUCH_MESSAGE },
   async handle(exchange, { messages }) {
     const { caller, pathId, innerId: messageId } = exchange;
     return messageReply(exchange, await messages.find(caller.project, pathId, messageId));
@@ -188,20 +184,17 @@ const putMessage = operation('PUT /v1/threads/:id/messages/:messageId', {
   },
   answer: doneAnswer('The message was created or updated; the message names which.', 'updated message 81'),
   conditions: 'put',
+  creation: {
+    required: { authorID: 'a value', content: 'a value' },
+    exists: ({ caller, pathId, innerId }, { messages }) => messages.exists(caller.project, pathId, innerId),
+  },
   errors: {
-    missing_field: '`authorID` or `content` is absent and the message does not exist.',
     invalid_field:
       'A field has a wrong type or value, a time is in the future, or a field that never changes has another value.',
-    thread_not_found: NO_SUCH_THREAD,
     group_not_found: NO_ACTIVE_GROUP,
     user_not_found: NO_AUTHOR,
-    message_already_exists: 'The message exists, and the request has `If-None-Match: *`.',
   },
   rule: ({ body }, errors, { clock }) => checkMessageTimes(body, clock.now(), errors),
-  rejectInvalid({ caller, pathId, innerId: messageId, body, headers }, errors, { messages }) {
-    const { project } = caller;
-    return messages.rejectInvalid(project, pathId, messageId, body, precondition(headers), errors);
-  },
   async handle({ writer, pathId, innerId: messageId, body, headers }, { messages }) {
     const outcome = await messages.put(writer, pathId, messageId, body, precondition(headers));
     return done(`${outcome} message ${messageId}`);
@@ -228,8 +221,6 @@ const appendToMessage = operation('POST /v1/threads/:id/messages/:messageId/appe
       'The request does not fit the endpoint; with status 412: the text does not have `offset` code points.',
     invalid_field: 'A field has a wrong type or value, or the content would be larger than 128 KiB.',
     message_not_appendable: 'The content is not one `markdown` node, or the message is deleted.',
-    thread_not_found: NO_SUCH_THREAD,
-    message_not_found: NO_SUCH_MESSAGE,
     group_not_found: NO_ACTIVE_GROUP,
   },
   async handle(exchange, { messages }) {
@@ -252,7 +243,6 @@ const deleteMessage = operation('DELETE /v1/threads/:id/messages/:messageId', {
   description: 'To hide it and be able to bring it back, `PUT` it with `deleted`.',
   answer: doneAnswer('The message is gone.', 'deleted message 81'),
   conditions: 'write',
-  errors: { thread_not_found: NO_SUCH_THREAD, message_not_found: NO_SUCH_MESSAGE },
   async handle({ writer, pathId, innerId: messageId, headers }, { messages }) {
     await messages.remove(writer, pathId, messageId, precondition(headers));
     return done(`deleted message ${messageId}`);

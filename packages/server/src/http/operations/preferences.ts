@@ -4,7 +4,7 @@ import { presentPreferences } from '../../wire/presenters.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
 import { type Callers, operationsOf } from '../operation.ts';
-import { doneAnswer, NO_SUCH_USER } from './examples.ts';
+import { doneAnswer } from './examples.ts';
 
 const operation = operationsOf('project', {
   name: 'preferences',
@@ -20,7 +20,6 @@ const getPreferences = operation('GET /v1/users/:id/preferences', {
     description: 'One object per preference; there is one.',
     example: [{ notification_channels: { sendViaMessenger: false, sendViaEmail: true } }],
   },
-  errors: { user_not_found: NO_SUCH_USER },
   async handle({ caller, pathId }, { preferences }) {
     return presentPreferences(await preferences.find(caller.project, pathId));
   },
@@ -42,7 +41,6 @@ const update = {
     },
   },
   answer: doneAnswer('The preferences were updated.', 'updated preferences of user ada'),
-  errors: { user_not_found: NO_SUCH_USER },
   async handle(
     { writer, pathId, body }: Exchange<Callers['project'], unknown, Static<typeof PreferenceWrite>>,
     { preferences }: HttpServices,

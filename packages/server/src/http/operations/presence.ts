@@ -15,7 +15,7 @@ import { done } from '../../wire/json-answer.ts';
 import { presentPresence, presentUpdatesApplied } from '../../wire/presenters.ts';
 import { callersWords } from '../older-names.ts';
 import { operationsOf } from '../operation.ts';
-import { ABSENT_EXAMPLE, doneAnswer, NO_SUCH_GROUP, NO_SUCH_USER, PRESENT_EXAMPLE } from './examples.ts';
+import { ABSENT_EXAMPLE, doneAnswer, NO_SUCH_GROUP, PRESENT_EXAMPLE } from './examples.ts';
 import { ExpandParameter, expansionsOf } from './expand-parameter.ts';
 
 export const PRESENCE_TAG = {
@@ -40,7 +40,7 @@ const getUserPresence = operation('GET /v1/users/:id/presence', {
     description: 'Where the user is.',
     example: { id: 'ada', ephemeral: { locations: [{ page: 'q3-report', paragraph: '12' }] } },
   },
-  errors: { user_not_found: NO_SUCH_USER, group_not_found: NO_SUCH_GROUP },
+  errors: { group_not_found: NO_SUCH_GROUP },
   async handle({ caller, pathId, query }, { presenceReading }) {
     const scope = { project: caller.project, groupId: query.groupID };
     const expand = query.expand === undefined ? undefined : expansionsOf(query.expand);

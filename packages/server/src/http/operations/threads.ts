@@ -31,7 +31,6 @@ const operation = operationsOf('project', {
   description: 'The conversations of a group. Deleting the group deletes them.',
 });
 
-export const NO_SUCH_THREAD = 'The thread does not exist.';
 export const NO_ACTIVE_GROUP =
   'The group does not exist, or is set `deleted` and the thread is not imported.';
 
@@ -145,7 +144,6 @@ const getThread = operation('GET /v1/threads/:id', {
   description: 'Its `ETag` changes with everything that is shown, also with a new message.',
   answer: { schema: Thread, description: 'The thread.', example: THREAD_EXAMPLE },
   conditions: 'read',
-  errors: { thread_not_found: NO_SUCH_THREAD },
   async handle(exchange, { threads }) {
     const thread = await threads.find(exchange.caller.project, exchange.pathId);
     return taggedReply(exchange, thread.revision, () => presentThread(thread));
@@ -170,17 +168,16 @@ const putThread = operation('PUT /v1/threads/:id', {
   },
   answer: doneAnswer('The thread was created or updated; the message names which.', 'created thread launch'),
   conditions: 'put',
+  creation: {
+    required: { groupID: 'a value', name: 'a value' },
+    exists: ({ caller, pathId }, { threads }) => threads.exists(caller.project, pathId),
+  },
   errors: {
-    missing_field: '`groupID` or `name` is absent and the thread does not exist.',
     invalid_field:
       'A field has a wrong type or value, a time is in the future, or a field that never changes has another value.',
     group_not_found: NO_ACTIVE_GROUP,
-    thread_already_exists: 'The thread exists, and the request has `If-None-Match: *`.',
   },
   rule: ({ body }, errors, { clock }) => checkThreadTimes(body, clock.now(), errors),
-  rejectInvalid({ caller, pathId, body, headers }, errors, { threads }) {
-    return threads.rejectInvalid(caller.project, pathId, body, precondition(headers), errors);
-  },
   async handle({ writer, pathId, body, headers }, { threads }) {
     const outcome = await threads.put(writer, pathId, body, precondition(headers));
     return done(`${outcome} thread ${pathId}`);
@@ -193,7 +190,6 @@ const deleteThread = operation('DELETE /v1/threads/:id', {
   description: 'There is no way back. To close a thread and retain it, `PUT` it with `resolved`.',
   answer: doneAnswer('The thread is gone.', 'deleted thread launch'),
   conditions: 'write',
-  errors: { thread_not_found: NO_SUCH_THREAD },
   async handle({ writer, pathId, headers }, { threads }) {
     await threads.remove(writer, pathId, precondition(headers));
     return done(`deleted thread ${pathId}`);

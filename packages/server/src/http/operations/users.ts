@@ -6,7 +6,7 @@ import { precondition, taggedReply } from '../conditions.ts';
 import { operationsOf } from '../operation.ts';
 import { pagedBody } from '../paged-list.ts';
 import { checkListedIds, PageQuery, UserListQuery } from '../schemas.ts';
-import { doneAnswer, NO_SUCH_USER, NOTHING_TO_MATCH, USER_EXAMPLE } from './examples.ts';
+import { doneAnswer, NOTHING_TO_MATCH, USER_EXAMPLE } from './examples.ts';
 
 const operation = operationsOf('project', {
   name: 'users',
@@ -74,7 +74,6 @@ const getUser = operation('GET /v1/users/:id', {
     example: USER_EXAMPLE,
   },
   conditions: 'read',
-  errors: { user_not_found: NO_SUCH_USER },
   async handle(exchange, { users }) {
     const user = await users.find(exchange.caller.project, exchange.pathId);
     return taggedReply(exchange, user.revision, () => presentUser(user));
@@ -108,7 +107,6 @@ const putUser = operation('PUT /v1/users/:id', {
   },
   answer: doneAnswer('The user was created or updated; the message names which.', 'updated user ada'),
   conditions: 'put',
-  errors: { user_already_exists: 'The user exists, and the request has `If-None-Match: *`.' },
   async handle({ writer, pathId, body, headers }, { users }) {
     const outcome = await users.put(writer, pathId, body, precondition(headers));
     return done(`${outcome} user ${pathId}`);
@@ -121,7 +119,6 @@ const deleteUser = operation('DELETE /v1/users/:id', {
   description: 'To lock a user out without losing the data, `PUT` the user with `status` `deleted`.',
   answer: doneAnswer('The user was deleted.', 'deleted user ada'),
   conditions: 'write',
-  errors: { user_not_found: NO_SUCH_USER },
   async handle({ writer, pathId, headers }, { users }) {
     await users.remove(writer, pathId, precondition(headers));
     return done(`deleted user ${pathId}`);
@@ -142,7 +139,6 @@ const listUserGroups = operation('GET /v1/users/:id/groups', {
       pagination: { token: null, total: 1 },
     },
   },
-  errors: { user_not_found: NO_SUCH_USER },
   handle(exchange, { users, pageTokens }) {
     const { caller, pathId } = exchange;
     const read = (chunk: PageRequest) => users.listGroups(caller.project, pathId, chunk);

@@ -13,6 +13,7 @@ import {
   WebhookWrite,
 } from '@rollcall/protocol';
 import { type ChangePosition, readPosition } from '../../core/change-position.ts';
+import { WEBHOOK_REQUIRED } from '../../core/webhook-service.ts';
 import { done } from '../../wire/json-answer.ts';
 import { presentNewSecret } from '../../wire/presenters.ts';
 import {
@@ -33,8 +34,6 @@ const operation = operationsOf('project', {
   description: 'URLs to which changes are sent, signed as the Standard Webhooks specification says.',
 });
 
-const NO_SUCH_WEBHOOK = 'The webhook does not exist.';
-const errors = { webhook_not_found: NO_SUCH_WEBHOOK };
 const GONE =
   'The changes from there on are not stored any more: read everything anew, and replay from `latest`.';
 const SECRET = 'whsec_plJ3nmyCDGBKInavdOK15jsl0mYjRbHV9D2Z1gN3qzA=';
@@ -96,7 +95,6 @@ const getWebhook = operation('GET /v1/webhooks/:id', {
     description: 'The webhook, without its secret.',
     example: { ...WEBHOOK_EXAMPLE, behind: 0, last_attempt: ATTEMPT_EXAMPLE },
   },
-  errors,
   async handle({ caller, pathId }, { webhooks }) {
     const webhook = await webhooks.find(caller.project, pathId);
     return presentWebhookDetails(webhook, await webhooks.state(caller.project, webhook));
@@ -127,14 +125,15 @@ A webhook that is set \`active\` goes on where it stopped. Types that change are
       example: { success: true, message: 'created webhook search-index', secret: SECRET },
     },
   },
+  creation: {
+    required: WEBHOOK_REQUIRED,
+    exists: ({ caller, pathId }, { webhooks }) => webhooks.exists(caller.project, pathId),
+  },
   errors: {
-    missing_field: '`url` is absent and the webhook does not exist.',
     invalid_request: `The body is not a valid JSON object, or the project has ${limits.WEBHOOKS_MAX} webhooks.`,
   },
   statuses: { 410: GONE },
   rule: checkWrite,
-  rejectInvalid: ({ caller, pathId, body }, errors, { webhooks }) =>
-    webhooks.rejectInvalid(caller.project, pathId, body, errors),
   async handle(exchange, { webhooks, webhookDeliveries }) {
     const { writer, pathId, body } = exchange;
     const { after = LATEST, ...write } = body;
@@ -151,7 +150,6 @@ const deleteWebhook = operation('DELETE /v1/webhooks/:id', {
   summary: 'Delete a webhook',
   description: 'Its log of attempts goes with it. A delivery under way may still arrive.',
   answer: doneAnswer('The webhook was deleted.', 'deleted webhook search-index'),
-  errors,
   async handle({ writer, pathId }, { webhooks }) {
     await webhooks.remove(writer, pathId);
     return done(`deleted webhook ${pathId}`);
@@ -168,7 +166,6 @@ const rotateWebhookSecret = operation('POST /v1/webhooks/:id/rotate-secret', {
     description: 'The new secret. Store it: it is not shown again.',
     example: { secret: SECRET, previous_valid_until: '2026-03-02T09:30:00.000Z' },
   },
-  errors,
   async handle({ writer, pathId }, { webhooks }) {
     return presentNewSecret(await webhooks.rotateSecret(writer, pathId));
   },
@@ -184,7 +181,6 @@ const listWebhookAttempts = operation('GET /v1/webhooks/:id/attempts', {
     description: 'The last 100 attempts, the newest first.',
     example: { attempts: [ATTEMPT_EXAMPLE] },
   },
-  errors,
   async handle({ caller, pathId }, { webhooks }) {
     return presentAttempts(await webhooks.attempts(caller.project, pathId));
   },
@@ -200,7 +196,6 @@ const replayWebhook = operation('POST /v1/webhooks/:id/replay', {
     examples: { skip: { summary: 'Skip what waits', value: { after: LATEST } } },
   },
   answer: doneAnswer('The webhook was moved.', 'moved webhook search-index'),
-  errors,
   statuses: { 410: GONE },
   rule: ({ body }, found) => checkAfter((body as { after?: unknown }).after, found),
   async handle({ writer, pathId, body }, { webhooks, webhookDeliveries }) {
@@ -217,7 +212,6 @@ const testWebhook = operation('POST /v1/webhooks/:id/test', {
     'The body that is sent has the type `test` and no changes. It is sent once, whatever the status of the webhook. The body may be left out.',
   body: { schema: NOTHING, isOptional: true, examples: { nothing: { value: {} } } },
   answer: { schema: WebhookAttempt, description: 'The attempt.', example: ATTEMPT_EXAMPLE },
-  errors,
   async handle({ caller, pathId }, { webhooks, webhookTests }) {
     return presentAttempt(await webhookTests.send(caller, await webhooks.find(caller.project, pathId)));
   },
