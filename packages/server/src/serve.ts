@@ -3,7 +3,7 @@ import process from 'node:process';
 import { type Logger, pino } from 'pino';
 import manifest from '../package.json' with { type: 'json' };
 import type { Environment, Settings } from './config/settings.ts';
-import { describeUnknown, unknownVariables } from './config/unknown-variables.ts';
+import { unknownVariables } from './config/unknown-variables.ts';
 import { type RunningServer, start } from './start.ts';
 import { onStopSignals } from './stop-signals.ts';
 import { openTracing } from './tracing/open-tracing.ts';
@@ -17,7 +17,7 @@ export async function serveUntilStopped(settings: Settings, environment: Environ
   const log = pino({ level: settings.logLevel });
   endOnDefect(log);
   const signalled = stopSignal(log);
-  for (const unknown of unknownVariables(environment)) log.warn(describeUnknown(unknown));
+  for (const unknown of unknownVariables(environment)) log.warn(unknown);
   const tracing = await openTracing(environment, manifest.version, log);
   const server: RunningServer = await start(settings, { log, tracing });
   // Everything is loaded now. A server that is killed later has written the cache all the same.

@@ -4,7 +4,7 @@ import { createTokenIssuer } from './auth/token-issuer.ts';
 import type { Settings } from './config/settings.ts';
 import { ChangeFeed } from './core/change-feed.ts';
 import { ChangeOrdering } from './core/change-ordering.ts';
-import { ChangeRetention } from './core/change-retention.ts';
+import { startChangeRetention } from './core/change-retention.ts';
 import { ClientConversation } from './core/client-conversation.ts';
 import { ClientSessions } from './core/client-session.ts';
 import type { Clock } from './core/clock.ts';
@@ -76,7 +76,7 @@ export async function createServices(
   const authenticator = createAuthenticator({ store, broker, clock });
   const tokens = new TokenService({ ...dependencies, issuer: createTokenIssuer(store) });
   const sweeps = new PresenceSweeps(dependencies);
-  const retention = new ChangeRetention({ store, clock, changesSeconds });
+  const endRetention = startChangeRetention({ store, clock, changesSeconds });
   const streams = new PresenceHub({ ...dependencies, mergeMs: presenceMergeMs });
   const services = Object.fromEntries(
     Object.entries(resourceServices).map(([name, Service]) => [name, new Service(dependencies)]),
@@ -128,7 +128,7 @@ export async function createServices(
       record.close();
       changeOrdering.close();
       sweeps.close();
-      retention.close();
+      endRetention();
       eligibility.close();
       tokens.close();
       authenticator.close();

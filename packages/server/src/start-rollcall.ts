@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { mintClientToken, mintProjectToken } from './auth/sign.ts';
+import { once } from './concurrency/once.ts';
 import { type Environment, loadSettings, SettingsError } from './config/settings.ts';
-import { describeUnknown, unknownVariables } from './config/unknown-variables.ts';
+import { unknownVariables } from './config/unknown-variables.ts';
 import { AdvancedClock } from './core/advanced-clock.ts';
 import { type Credentials, newId, newSecret } from './core/credentials.ts';
 import { start } from './start.ts';
@@ -46,7 +47,7 @@ export async function startRollcall(options: StartRollcallOptions = {}): Promise
   const given = Object.entries(options.environment ?? {}).filter(([, text = '']) => text !== '');
   const environment: Environment = Object.fromEntries(given);
   const [unknown] = unknownVariables(environment);
-  if (unknown !== undefined) throw new SettingsError(describeUnknown(unknown));
+  if (unknown !== undefined) throw new SettingsError(unknown);
   await using opened = new AsyncDisposableStack();
   const folder = environment.ROLLCALL_DATA_DIR ?? (await temporaryFolder(opened));
   const settings = loadSettings({ ...DEFAULTS, ...environment, ROLLCALL_DATA_DIR: folder });
@@ -75,11 +76,7 @@ function handle(
   clock: AdvancedClock,
   opened: AsyncDisposableStack,
 ): Rollcall {
-  let closing: Promise<void> | undefined;
-  const close = () => {
-    closing ??= opened.disposeAsync();
-    return closing;
-  };
+  const close = once(() => opened.disposeAsync());
   return {
     url,
     projectID: id,

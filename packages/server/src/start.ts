@@ -1,11 +1,12 @@
 import { lookup } from 'node:dns/promises';
-import { once } from 'node:events';
+import * as events from 'node:events';
 import type { AddressInfo } from 'node:net';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { buildApp } from './app.ts';
 import { createConfigured, createFirst } from './bootstrap.ts';
+import { once } from './concurrency/once.ts';
 import type { Settings } from './config/settings.ts';
 import { type Clock, systemClock } from './core/clock.ts';
 import { lockDataDirectory } from './data-directory.ts';
@@ -68,7 +69,8 @@ export async function start(settings: Settings, options: StartOptions = {}): Pro
   await printFirst(engine, settings, url, clock, options.print ?? printLine);
   logEngine(settings, log);
   log.info({ url }, 'listening');
-  return running(url, opened.move());
+  const running = opened.move();
+  return { url, close: once(() => running.disposeAsync()) };
 }
 
 /** Logs which engine this is, and warns of an engine that is for one process only. */
@@ -79,17 +81,6 @@ function logEngine({ databaseUrl, redisUrl, dataDir }: Settings, log: Logger): v
   if (databaseUrl !== null && redisUrl === null) {
     log.warn('presence is not shared: set ROLLCALL_REDIS_URL before a second process uses this database');
   }
-}
-
-function running(url: string, opened: AsyncDisposableStack): RunningServer {
-  let closing: Promise<void> | undefined;
-  return {
-    url,
-    close() {
-      closing ??= opened.disposeAsync();
-      return closing;
-    },
-  };
 }
 
 /** After listening: a start that fails to listen leaves the secrets to be shown by the next one. */
@@ -145,7 +136,7 @@ async function listenOnOthers(app: Application, connections: HttpConnections): P
     if (address === bound.address) continue;
     const twin = connections.createServer(app.handle, app).listen(bound.port, address);
     // A machine may list an address that it does not have.
-    await once(twin, 'listening').catch(() => {});
+    await events.once(twin, 'listening').catch(() => {});
   }
 }
 

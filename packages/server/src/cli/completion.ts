@@ -23,9 +23,7 @@ function bashScript(commands: readonly CommandRow[]): string {
     const all = [...inner.map(({ name }) => name), ...options.map(({ long }) => long)];
     return `    ${quoted(path)}) words=${quoted(all.join(' '))} ;;`;
   });
-  const takingValue = [...new Set(commands.flatMap(({ options }) => options))]
-    .filter(({ takesValue }) => takesValue)
-    .map(({ long }) => long);
+  const takingValue = commands.flatMap(({ options }) => options.filter(({ takesValue }) => takesValue));
   const paths = commands.map(({ path }) => quoted(path)).join('|');
   return `_rollcall() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} path= words= word next index
@@ -38,7 +36,7 @@ function bashScript(commands: readonly CommandRow[]): string {
   done
   COMPREPLY=()
   case $prev in
-    ${[...new Set(takingValue)].join('|')})
+    ${[...new Set(takingValue.map(({ long }) => long))].join('|')})
       ${FILES}
       return ;;
   esac

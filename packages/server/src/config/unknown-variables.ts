@@ -1,21 +1,14 @@
 import { type Environment, fileVariableOf } from './environment.ts';
 import { SETTING_NAMES, SETTINGS, type SettingDefinition } from './setting-definitions.ts';
 
-/** A variable that begins like a setting and is none: most likely a misspelling. */
-interface UnknownVariable {
-  readonly name: string;
-  /** The setting that was probably meant; null where no name is near. */
-  readonly nearest: string | null;
-}
-
 const PREFIX = 'ROLLCALL_';
 /** Variables of the commands that talk to a running server, and of the test suites. */
 const NOT_SETTINGS = /^ROLLCALL_(?:(?:TOKEN|URL)(?:_FILE)?$|TEST_)/;
 /** A name with more changed letters is another word, not a misspelling. */
 const MISSPELLING_MAX_EDITS = 4;
 
-/** The variables of the environment that begin like a setting and are none. */
-export function unknownVariables(environment: Environment): UnknownVariable[] {
+/** A line for the operator about each variable that begins like a setting and is none: most likely a misspelling. */
+export function unknownVariables(environment: Environment): string[] {
   const known = SETTING_NAMES.flatMap((name) => {
     const { env, secret } = SETTINGS[name] as SettingDefinition;
     return secret === true ? [env, fileVariableOf(env)] : [env];
@@ -23,15 +16,14 @@ export function unknownVariables(environment: Environment): UnknownVariable[] {
   return Object.keys(environment)
     .filter((name) => name.startsWith(PREFIX) && !NOT_SETTINGS.test(name) && !known.includes(name))
     .sort()
-    .map((name) => ({ name, nearest: nearest(name, known) }));
+    .map((name) => {
+      const nearest = nearestOf(name, known);
+      return `${name} is not a setting${nearest === null ? '' : `: did you mean ${nearest}?`}`;
+    });
 }
 
-/** One line for the operator. */
-export function describeUnknown({ name, nearest }: UnknownVariable): string {
-  return `${name} is not a setting${nearest === null ? '' : `: did you mean ${nearest}?`}`;
-}
-
-function nearest(name: string, known: readonly string[]): string | null {
+/** The setting that was probably meant; null where no name is near. */
+function nearestOf(name: string, known: readonly string[]): string | null {
   const [best] = known
     .map((candidate) => ({ candidate, edits: editDistance(name, candidate) }))
     .sort((a, b) => a.edits - b.edits);

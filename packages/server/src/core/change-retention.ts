@@ -12,32 +12,24 @@ interface Parts {
   readonly changesSeconds: number;
 }
 
-/** Removes the records of what writes changed when they are older than the setting, until closed. */
-export class ChangeRetention {
-  readonly #parts: Parts;
-  readonly #stop: () => void;
-  readonly #removal = new Repeated(() => this.#removeSome());
-
-  constructor(parts: Parts) {
-    this.#parts = parts;
-    this.#stop = parts.clock.every(SWEEP_INTERVAL_MS, () => void this.#removal.request());
-  }
-
-  close(): void {
-    this.#stop();
-    void this.#removal.close();
-  }
-
-  /** One small step after the other, so that other writes hardly wait. A step that fails is repeated by the next sweep. */
-  async #removeSome(): Promise<void> {
-    const { store, clock, changesSeconds } = this.#parts;
+/**
+ * Removes the records of what writes changed when they are older than the setting, until the returned function is called. One
+ * small step after the other, so that other writes hardly wait. A step that fails is repeated by the next sweep.
+ */
+export function startChangeRetention({ store, clock, changesSeconds }: Parts): () => void {
+  const removal = new Repeated(async () => {
     try {
       const hasMore = await store.changes.removeBefore(clock.now() - changesSeconds * 1_000);
       if (!hasMore) return;
       await nextIteration();
-      void this.#removal.request();
+      void removal.request();
     } catch {
       // The store is away.
     }
-  }
+  });
+  const stop = clock.every(SWEEP_INTERVAL_MS, () => void removal.request());
+  return () => {
+    stop();
+    void removal.close();
+  };
 }

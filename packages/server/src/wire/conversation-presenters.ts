@@ -3,10 +3,9 @@ import { type ContentNode, plaintextOf } from '@rollcall/protocol';
 import type { MessageRecord } from '../store/ports/messages.ts';
 import type { ThreadRecord } from '../store/ports/threads.ts';
 import type { Json } from '../values/json.ts';
-import { listHead, listTail } from './json-answer.ts';
+import { listHead, listTail, text } from './json-answer.ts';
 import { timestamp } from './timestamp.ts';
 
-const text = JSON.stringify as (value: string | null) => string;
 const time = (milliseconds: number | null) =>
   milliseconds === null ? 'null' : `"${timestamp(milliseconds)}"`;
 

@@ -3,7 +3,8 @@ import type { ErrorCode } from '@rollcall/protocol';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-const text = JSON.stringify as (value: string | null) => string;
+/** The JSON of a text, or of null. */
+export const text = JSON.stringify as (value: string | null) => string;
 
 /** The body of every answer that is not a success, and of the event that ends a stream. */
 export const errorBody = (code: ErrorCode, message: string) => `{${errorFields(code, message)}}`;

@@ -4,7 +4,7 @@ import type { GroupRecord } from '../store/ports/groups.ts';
 import type { NewSecret, ProjectRecord } from '../store/ports/projects.ts';
 import type { Profile, UserRecord } from '../store/ports/users.ts';
 import type { Json } from '../values/json.ts';
-import { appliedHead } from './json-answer.ts';
+import { appliedHead, text } from './json-answer.ts';
 import { timestamp } from './timestamp.ts';
 
 /** Where one user is in one group. */
@@ -19,8 +19,6 @@ export interface PresenceEntry {
   /** Name and picture, where they are shown. */
   readonly user?: Profile;
 }
-
-const text = JSON.stringify as (value: string | null) => string;
 
 /** The text of a group before and after its members, which may be long. */
 export const groupBeforeMembers = ({ id, name, status }: GroupRecord) =>

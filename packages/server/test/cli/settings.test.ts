@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { SETTING_NAMES, SETTINGS, type SettingName } from '../../src/config/setting-definitions.ts';
 import { loadSettings, SettingsError } from '../../src/config/settings.ts';
-import { describeUnknown, unknownVariables } from '../../src/config/unknown-variables.ts';
+import { unknownVariables } from '../../src/config/unknown-variables.ts';
 
 /** Runs the reader and gives the one line that it fails with. */
 function rejection(
@@ -188,7 +188,7 @@ describe('settings of the server', () => {
 
 describe('ROLLCALL_ variables that are not settings', () => {
   const lines = (...names: string[]) =>
-    unknownVariables(Object.fromEntries(names.map((name) => [name, 'x']))).map(describeUnknown);
+    unknownVariables(Object.fromEntries(names.map((name) => [name, 'x'])));
 
   test('an unknown variable is reported with the setting of the nearest name', () => {
     assert.deepEqual(lines('ROLLCALL_PROT', 'ROLLCALL_DATADIR'), [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { ChangeFeed } from '../../src/core/change-feed.ts';
-import { ChangeRetention } from '../../src/core/change-retention.ts';
+import { startChangeRetention } from '../../src/core/change-retention.ts';
 import type { StoreWrites } from '../../src/core/store-writes.ts';
 import { WebhookService } from '../../src/core/webhook-service.ts';
 import { writeContext } from '../../src/core/write-context.ts';
@@ -14,7 +14,7 @@ const HOUR_MS = 3_600_000;
 
 test('changes are removed within an hour after ROLLCALL_CHANGES_SECONDS, and not before', () =>
   withAuth(async ({ store, clock, project }) => {
-    const retention = new ChangeRetention({ store, clock, changesSeconds: 2 * 3_600 });
+    const end = startChangeRetention({ store, clock, changesSeconds: 2 * 3_600 });
     const put = (id: string) => store.users.put(project.key, id, {}, writeContext(clock, BY_TEST));
     const users = async () =>
       (await recordsAfter(store, project.key)).flatMap(({ changes }) =>
@@ -30,7 +30,7 @@ test('changes are removed within an hour after ROLLCALL_CHANGES_SECONDS, and not
     clock.move(HOUR_MS);
     for (let tick = 0; tick < 100_000 && (await users()).length > 1; tick += 1) await nextIteration();
     assert.deepEqual(await users(), ['third']);
-    retention.close();
+    end();
   }));
 
 test('a webhook counts the changes that are left where others are removed while it counts', () =>

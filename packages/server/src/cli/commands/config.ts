@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { SETTINGS, type SettingDefinition } from '../../config/setting-definitions.ts';
 import { type FlagTexts, loadSettings, type SettingSource, settingSources } from '../../config/settings.ts';
-import { describeUnknown, unknownVariables } from '../../config/unknown-variables.ts';
+import { unknownVariables } from '../../config/unknown-variables.ts';
 import { checkEngine } from '../../wiring.ts';
 import { noteLine, printJson, printTable } from '../output.ts';
 import { RollcallCommand } from '../rollcall-command.ts';
@@ -29,7 +29,7 @@ function checkCommand(): RollcallCommand {
 async function check({ json, ...flags }: FlagTexts & { readonly json?: true }): Promise<void> {
   const settings = loadSettings(process.env, flags);
   await checkEngine(settings);
-  const warnings = unknownVariables(process.env).map(describeUnknown);
+  const warnings = unknownVariables(process.env);
   const shown = settingSources(process.env, flags).map((source) =>
     shownSetting(source, settings[source.name]),
   );
