@@ -63,11 +63,7 @@ function streamMetrics({ streams, conversationStreams, changeStreams }: Parts): 
 }
 
 function presenceMetrics({ engine: { presence }, clock }: Parts): Metric[] {
-  const count = cached(
-    () => presence.count(),
-    MAX_AGE_MS,
-    () => clock.now(),
-  );
+  const count = cached(() => presence.count(), MAX_AGE_MS, clock);
   return readMetrics({
     rollcall_presences: [
       'Users present in groups, once for each group, region and connection',
@@ -78,11 +74,7 @@ function presenceMetrics({ engine: { presence }, clock }: Parts): Metric[] {
 }
 
 function changeMetrics({ engine: { store }, clock }: Parts): Metric[] {
-  const extent = cached(
-    () => store.changes.extent(),
-    MAX_AGE_MS,
-    () => clock.now(),
-  );
+  const extent = cached(() => store.changes.extent(), MAX_AGE_MS, clock);
   const oldestAt: Read = async () => {
     const { oldestAt: at } = await extent();
     return at === null ? [] : at / 1_000;
@@ -100,11 +92,7 @@ function changeMetrics({ engine: { store }, clock }: Parts): Metric[] {
 }
 
 function webhookMetrics({ webhookDeliveries, engine: { store }, clock }: Parts): Metric[] {
-  const failing = cached(
-    () => store.webhookLeases.countFailing(),
-    MAX_AGE_MS,
-    () => clock.now(),
-  );
+  const failing = cached(() => store.webhookLeases.countFailing(), MAX_AGE_MS, clock);
   const states: Read = async () => {
     const { active, resting, behind } = webhookDeliveries.backlog;
     const values = { active, resting, behind, failing: await failing() };

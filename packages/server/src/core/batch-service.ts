@@ -15,7 +15,7 @@ export class BatchService extends ResourceService<'batches'> {
   /** A dry run has no changes. @throws ServiceError with every item that failed at the first step that failed */
   apply(writer: Writer, batch: BatchRequest): Promise<BatchApplied> {
     const { store, writes } = this;
-    return writes.run(writer, {}, (context) => store.batches.apply(writer.project, batch, context), {
+    return writes.run(writer, (context) => store.batches.apply(writer.project, batch, context), {
       malformed: (outcome) => malformed(outcome),
       invalid: ({ errors }) => validationError(errors),
       unknownUsers: ({ references, count }) => unknownReferences(references, count),
@@ -31,19 +31,14 @@ export class BatchService extends ResourceService<'batches'> {
     const all = new ValidationErrors();
     mergeErrors(all, errors);
     const dryRun = { body, dryRun: true };
-    await writes.run(
-      { ...BY_SERVICE, project },
-      {},
-      (context) => store.batches.apply(project, dryRun, context),
-      {
-        malformed: (outcome) => malformed(outcome),
-        invalid: (invalid) => {
-          mergeErrors(all, invalid.errors);
-          return validationError(all);
-        },
-        unknownUsers: () => validationError(all),
+    await writes.run({ ...BY_SERVICE, project }, (context) => store.batches.apply(project, dryRun, context), {
+      malformed: (outcome) => malformed(outcome),
+      invalid: (invalid) => {
+        mergeErrors(all, invalid.errors);
+        return validationError(all);
       },
-    );
+      unknownUsers: () => validationError(all),
+    });
     throw validationError(all);
   }
 }

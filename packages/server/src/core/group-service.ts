@@ -47,7 +47,6 @@ export class GroupService extends ResourceService<'groups'> {
   ): Promise<'created' | 'updated'> {
     const { kind } = await this.writes.run(
       writer,
-      precondition,
       (context) => this.store.groups.put(writer.project, id, toStored(write), context),
       {
         exists: () => groupExists(id),
@@ -55,6 +54,7 @@ export class GroupService extends ResourceService<'groups'> {
         unknownUsers: ({ users }) => unknownUsers(users),
         nameRequired: () => requiredToCreate(GROUP_REQUIRED),
       },
+      precondition,
     );
     return kind === 'created' ? 'created' : 'updated';
   }
@@ -67,9 +67,9 @@ export class GroupService extends ResourceService<'groups'> {
   async remove(writer: Writer, id: string, precondition: Precondition): Promise<void> {
     await this.writes.run(
       writer,
-      precondition,
       (context) => this.store.groups.delete(writer.project, id, context),
       { absent: () => groupNotFound(id), stale: () => groupConditionFailed(id) },
+      precondition,
     );
   }
 }

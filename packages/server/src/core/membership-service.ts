@@ -26,13 +26,13 @@ export class MembershipService extends ResourceService<'members'> {
   ): Promise<void> {
     await this.writes.run(
       writer,
-      precondition,
       (context) => this.store.members.change(writer.project, id, { add, remove }, context),
       {
         absent: () => groupNotFound(id),
         stale: () => groupConditionFailed(id),
         unknownUsers: ({ users }) => unknownUsers(users),
       },
+      precondition,
     );
   }
 }

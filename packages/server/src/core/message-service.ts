@@ -74,7 +74,6 @@ export class MessageService extends ResourceService<'messages'> {
       rejectedWrite(outcome, write.authorID);
     const { kind } = await this.writes.run<PutMessageOutcome>(
       writer,
-      precondition,
       (context) => this.store.messages.put(project, threadId, id, toStored(write), context),
       {
         fieldsRequired: rejected,
@@ -87,6 +86,7 @@ export class MessageService extends ResourceService<'messages'> {
         exists: () => messageExists(id, threadId),
         stale: () => conditionFailed(`message ${id}`),
       },
+      precondition,
     );
     return kind === 'created' ? 'created' : 'updated';
   }
@@ -108,7 +108,6 @@ export class MessageService extends ResourceService<'messages'> {
     if (Buffer.byteLength(append.escaped) >= limits.CONTENT_MAX_BYTES) throw tooLarge();
     return this.writes.run<AppendOutcome>(
       writer,
-      precondition,
       (context) => this.store.messages.append(writer.project, threadId, id, append, context),
       {
         threadAbsent: () => threadNotFound(threadId),
@@ -118,6 +117,7 @@ export class MessageService extends ResourceService<'messages'> {
         tooLarge,
         stale: () => staleAppend(id),
       },
+      precondition,
     );
   }
 
@@ -125,13 +125,13 @@ export class MessageService extends ResourceService<'messages'> {
   async remove(writer: Writer, threadId: string, id: string, precondition: Precondition): Promise<void> {
     await this.writes.run(
       writer,
-      precondition,
       (context) => this.store.messages.delete(writer.project, threadId, id, context),
       {
         threadAbsent: () => threadNotFound(threadId),
         absent: () => messageNotFound(id, threadId),
         stale: () => conditionFailed(`message ${id}`),
       },
+      precondition,
     );
   }
 }

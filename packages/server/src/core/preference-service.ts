@@ -17,7 +17,6 @@ export class PreferenceService extends ResourceService<'preferences'> {
   async put(writer: Writer, userId: string, channels: NotificationChannels): Promise<void> {
     await this.writes.run(
       writer,
-      {},
       (context) => this.store.preferences.put(writer.project, userId, channels, context),
       { absent: () => userNotFound(userId) },
     );

@@ -174,7 +174,6 @@ export class PresenceService {
     const { store, writes } = this.#parts;
     const stored = await writes.run(
       writer,
-      {},
       (context) => store.durablePresence.put(update.project, toDurable(update), context),
       { rejected: ({ eligibility }) => accessError(eligibility, groupId, userId) as ServiceError },
     );
@@ -191,7 +190,6 @@ export class PresenceService {
     const { store, writes } = this.#parts;
     const { outcomes } = await writes.run(
       writer,
-      {},
       (context) => store.durablePresence.putMany(writer.project, durable.map(toDurable), context),
       {},
     );

@@ -63,12 +63,9 @@ export class ProjectService {
   async rename(writer: WriterOf<CustomerCaller>, id: string, name: string): Promise<void> {
     const { store, writes } = this.#parts;
     const { key } = await this.#find(writer, id);
-    await writes.run(
-      { ...writer, project: key },
-      {},
-      (context) => store.projects.rename(key, name, context),
-      { absent: () => projectNotFound(id) },
-    );
+    await writes.run({ ...writer, project: key }, (context) => store.projects.rename(key, name, context), {
+      absent: () => projectNotFound(id),
+    });
     await this.#publishChange(id);
   }
 
@@ -100,7 +97,6 @@ export class ProjectService {
     const next = nextSecret(clock.now(), overlapSeconds);
     await writes.run(
       { ...writer, project: key },
-      {},
       (context) => store.projects.rotateSecret(key, next, context),
       { absent: () => projectNotFound(id) },
     );

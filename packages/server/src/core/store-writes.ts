@@ -38,9 +38,9 @@ export class StoreWrites {
   /** Writes, and follows up what the write changed. @throws ServiceError of `errors` when the write was not applied */
   async run<Outcome extends { readonly kind: string } | { readonly changes: readonly Change[] }>(
     writer: Writer,
-    precondition: Precondition,
     write: (context: ConditionalContext) => Promise<Outcome>,
     errors: ErrorsOf<Outcome>,
+    precondition?: Precondition,
   ): Promise<Applied<Outcome>> {
     const outcome = await write(writeContext(this.#parts.clock, writer, precondition));
     if (isApplied(outcome)) {

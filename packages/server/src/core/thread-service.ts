@@ -49,7 +49,6 @@ export class ThreadService extends ResourceService<'threads' | 'groups'> {
     const { project } = writer;
     const { kind } = await this.writes.run<PutThreadOutcome>(
       writer,
-      precondition,
       (context) => this.store.threads.put(project, id, toStoredThread(write), context),
       {
         fieldsRequired: rejectedWrite,
@@ -59,6 +58,7 @@ export class ThreadService extends ResourceService<'threads' | 'groups'> {
         exists: () => threadExists(id),
         stale: () => conditionFailed(`thread ${id}`),
       },
+      precondition,
     );
     return kind === 'created' ? 'created' : 'updated';
   }
@@ -71,9 +71,9 @@ export class ThreadService extends ResourceService<'threads' | 'groups'> {
   async remove(writer: Writer, id: string, precondition: Precondition): Promise<void> {
     await this.writes.run(
       writer,
-      precondition,
       (context) => this.store.threads.delete(writer.project, id, context),
       { absent: () => threadNotFound(id), stale: () => conditionFailed(`thread ${id}`) },
+      precondition,
     );
   }
 
@@ -89,13 +89,13 @@ export class ThreadService extends ResourceService<'threads' | 'groups'> {
   ): Promise<void> {
     const { kind } = await this.writes.run(
       writer,
-      precondition,
       (context) => this.store.threads.markSeen(writer.project, id, mark, context),
       {
         absent: () => threadNotFound(id),
         messageAbsent: () => messageNotFound(mark.messageId ?? '', id),
         stale: () => conditionFailed(`thread ${id}`),
       },
+      precondition,
     );
     if (kind === 'updated') this.writes.publishSeen(writer.project, mark.inGroup, id);
   }

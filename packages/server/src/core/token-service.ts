@@ -61,7 +61,6 @@ export class TokenService {
     const actor = { kind: 'app_token', id: project.id } as const;
     await writes.run(
       { actor, requestId, project: project.key },
-      {},
       (context) => store.sessions.create(project.key, { id, expiresAt: expires }, context),
       {
         absent: () =>
@@ -80,7 +79,7 @@ export class TokenService {
         'only an access token can be revoked, and the token presented is none',
       );
     const { store, broker, writes } = this.#parts;
-    await writes.run(writer, {}, (context) => store.sessions.revoke(project, sessionId, context), {});
+    await writes.run(writer, (context) => store.sessions.revoke(project, sessionId, context), {});
     await publish(broker, { type: 'session', sessionId });
   }
 }

@@ -41,9 +41,9 @@ export class UserService extends ResourceService<'users' | 'members'> {
   ): Promise<'created' | 'updated'> {
     const { kind } = await this.writes.run(
       writer,
-      precondition,
       (context) => this.store.users.put(writer.project, id, toStored(write), context),
       { exists: () => userExists(id), stale: () => userConditionFailed(id) },
+      precondition,
     );
     return kind === 'created' ? 'created' : 'updated';
   }
@@ -52,9 +52,9 @@ export class UserService extends ResourceService<'users' | 'members'> {
   async remove(writer: Writer, id: string, precondition: Precondition): Promise<void> {
     await this.writes.run(
       writer,
-      precondition,
       (context) => this.store.users.delete(writer.project, id, context),
       { absent: () => userNotFound(id), stale: () => userConditionFailed(id) },
+      precondition,
     );
   }
 }

@@ -97,7 +97,6 @@ export class WebhookService {
     try {
       const { kind } = await writes.run(
         writer,
-        {},
         (context) => store.webhooks.put(writer.project, id, stored, most, context),
         { urlRequired: () => requiredToCreate(WEBHOOK_REQUIRED), full },
       );
@@ -119,12 +118,9 @@ export class WebhookService {
       secret: newWebhookSecret(),
       previousValidUntil: clock.now() + limits.WEBHOOK_OVERLAP_SECONDS * 1_000,
     };
-    await writes.run(
-      writer,
-      {},
-      (context) => store.webhooks.rotateSecret(writer.project, id, next, context),
-      { absent: () => webhookNotFound(id) },
-    );
+    await writes.run(writer, (context) => store.webhooks.rotateSecret(writer.project, id, next, context), {
+      absent: () => webhookNotFound(id),
+    });
     return next;
   }
 
@@ -133,14 +129,14 @@ export class WebhookService {
     const { store, writes } = this.#parts;
     await this.find(writer.project, id);
     if (after !== null) await this.#parts.changes.begin(writer.project, after);
-    await writes.run(writer, {}, (context) => store.webhooks.replay(writer.project, id, after, context), {
+    await writes.run(writer, (context) => store.webhooks.replay(writer.project, id, after, context), {
       absent: () => webhookNotFound(id),
     });
   }
 
   async remove(writer: Writer, id: string): Promise<void> {
     const { store, writes } = this.#parts;
-    await writes.run(writer, {}, (context) => store.webhooks.delete(writer.project, id, context), {
+    await writes.run(writer, (context) => store.webhooks.delete(writer.project, id, context), {
       absent: () => webhookNotFound(id),
       stale: () => webhookNotFound(id),
     });

@@ -5,11 +5,11 @@
 export function cached<Value>(
   read: () => Promise<Value>,
   maxAgeMs: number,
-  now: () => number,
+  clock: { now(): number },
 ): () => Promise<Value> {
   let known: { readonly at: number; readonly value: Promise<Value> } | null = null;
   return () => {
-    const time = now();
+    const time = clock.now();
     // A clock that was set back makes a value old.
     if (known === null || time < known.at || time - known.at >= maxAgeMs) known = { at: time, value: read() };
     return known.value;

@@ -207,7 +207,6 @@ export class WebhookRun {
     const pastTypesLeft = this.#filter.pastTypesAfter((step.next?.end ?? this.#position).position);
     return writes.run(
       { ...BY_SERVICE, project },
-      {},
       (context) => store.webhooks.advance(project, id, lease, { ...step, version, pastTypesLeft }, context),
       {},
     );

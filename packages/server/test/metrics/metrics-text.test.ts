@@ -61,11 +61,7 @@ suite('the text of metrics', () => {
 suite('a cached reading', () => {
   test('a value is read once in its time, also by callers at once, and again when it is old or the clock is set back', async () => {
     let [now, reads] = [0, 0];
-    const read = cached(
-      async () => ++reads,
-      5_000,
-      () => now,
-    );
+    const read = cached(async () => ++reads, 5_000, { now: () => now });
     assert.deepEqual(await Promise.all([read(), read()]), [1, 1]);
     now = 4_999;
     assert.equal(await read(), 1);
@@ -84,7 +80,7 @@ suite('a cached reading', () => {
         return reads;
       },
       5_000,
-      () => now,
+      { now: () => now },
     );
     await assert.rejects(read(), /away/);
     now = 4_999;
