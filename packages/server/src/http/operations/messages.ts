@@ -225,13 +225,8 @@ const appendToMessage = operation('POST /v1/threads/:id/messages/:messageId/appe
   },
   async handle(exchange, { messages }) {
     const { writer, pathId, innerId: messageId, body, headers } = exchange;
-    const { length, revision } = await messages.append(
-      writer,
-      pathId,
-      messageId,
-      body,
-      precondition(headers),
-    );
+    const condition = precondition(headers);
+    const { length, revision } = await messages.append(writer, pathId, messageId, body, condition);
     exchange.setHeader('etag', etag(revision));
     return appended(`appended to message ${messageId}`, length);
   },
