@@ -155,7 +155,7 @@ export class Transport {
    */
   failed(connection: object, error: RollcallError, groupID: string | undefined): void {
     const { retryable, aboutToken, status, code } = error;
-    // A server token is one of the host, who asks for users that may be missing.
+    // A server token is one of the host, which names users who may be missing.
     const isUserOut = this.connectionID && (code === 'user_not_found' || (status === 401 && !groupID));
     if (retryable || aboutToken || status === 403 || isUserOut)
       this.status.report(connection, retryable ? 'reconnecting' : 'closed', error);

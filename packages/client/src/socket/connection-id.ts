@@ -12,8 +12,8 @@ interface Page {
 /** The clients of this page, in the order of their creation: each has a connection of its own. */
 let clients = 0;
 
-/** The server keeps for so long what a page held, in milliseconds. */
-const KEPT_MS = 2_000;
+/** How long a page that was left may be away and have what it held, in milliseconds. */
+const AWAY_MAX_MS = 2_000;
 
 /**
  * The ID of a client's connection. A page that is reloaded has the ID of the one before, so that no reader sees its user
@@ -28,7 +28,7 @@ export function connectionID(): string {
     const key = `rollcall-connection-${clients}`;
     clients += 1;
     const [before = id, leftAt] = sessionStorage.getItem(key)?.split(' ') ?? [];
-    if (Date.now() - Number(leftAt) < KEPT_MS) id = before;
+    if (Date.now() - Number(leftAt) < AWAY_MAX_MS) id = before;
     const take = () => sessionStorage.removeItem(key);
     take();
     onPage('pagehide', () => sessionStorage.setItem(key, `${id} ${Date.now()}`));

@@ -141,7 +141,7 @@ export function threadChanges(
 }
 
 /** The fields that a write of a message can change. */
-export type MessageFields = Pick<MessageRecord, 'type' | 'content' | 'url' | 'metadata' | 'deletedAt'>;
+type MessageFields = Pick<MessageRecord, 'type' | 'content' | 'url' | 'metadata' | 'deletedAt'>;
 
 const requiredOfMessage = ({ authorId, content }: StoredMessageWrite) =>
   fieldsRequired({ authorID: authorId, content });
