@@ -69,6 +69,8 @@ describe('more large batches than threads are unavailable in time, and apply whe
   test('more large batches than threads are unavailable in time when PostgreSQL is paused while some are under way', () =>
     withServer(async (store, server) => {
       const rosters = await twoProjects(store);
+      // Threads that have yet to start would not all wait before the first of them has waited too long.
+      assert.deepEqual(await Promise.all(applyAll(rosters)), allApplied(rosters));
       await withClient(server.url, async (client) => {
         await client.query('BEGIN');
         await client.query('SELECT 1 FROM groups FOR UPDATE');
