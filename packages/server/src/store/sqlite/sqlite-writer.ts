@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { type RequestSpan, requestSpan } from '../../tracing/request-span.ts';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
@@ -8,6 +9,7 @@ import { fromThreadFailure } from '../thread-failure.ts';
 import { transferableOf } from '../transferable.ts';
 import { SqliteCheckpointer } from './sqlite-checkpointer.ts';
 import type { StoreCondition } from './sqlite-condition.ts';
+import type { FileIdentities } from './sqlite-files.ts';
 import type { WriteMethods, WritePort } from './sqlite-ports.ts';
 import type {
   FromWriter,
@@ -41,6 +43,8 @@ interface Pending {
 export class SqliteWriter {
   readonly #worker: Worker;
   readonly #checkpointer: SqliteCheckpointer;
+  /** Of the store's file. */
+  readonly #descriptor: number;
   readonly #events: WriterEvents;
   readonly #condition: StoreCondition;
   readonly #timings: StoreTimings;
@@ -55,13 +59,15 @@ export class SqliteWriter {
 
   private constructor(
     worker: Worker,
-    checkpointer: SqliteCheckpointer,
+    { file }: WriterOptions,
+    files: FileIdentities,
     events: WriterEvents,
     condition: StoreCondition,
     timings: StoreTimings,
   ) {
     this.#worker = worker;
-    this.#checkpointer = checkpointer;
+    this.#descriptor = openSync(file, 'r+');
+    this.#checkpointer = new SqliteCheckpointer({ file, files, descriptor: this.#descriptor });
     this.#timings = timings;
     this.#condition = condition;
     this.#events = events;
@@ -91,8 +97,7 @@ export class SqliteWriter {
         : new StoreUnavailableError(`the store ${options.file} cannot be opened: ${message}`);
     }
     condition.watch(first.files);
-    const checkpointer = new SqliteCheckpointer({ file: options.file, files: first.files });
-    return new SqliteWriter(worker, checkpointer, events, condition, timings);
+    return new SqliteWriter(worker, options, first.files, events, condition, timings);
   }
 
   /** How many writes wait or are being applied. */
@@ -140,6 +145,8 @@ export class SqliteWriter {
     await this.#checkpointer.close();
     this.#post({ type: 'close' });
     await this.#exited;
+    // Not before: a process that closes one descriptor of a file loses its locks on the file.
+    closeSync(this.#descriptor);
   }
 
   #post(message: ToWriter, transfer: readonly ArrayBuffer[] = NOTHING): void {
