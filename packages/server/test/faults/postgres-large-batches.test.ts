@@ -13,7 +13,9 @@ import { within } from '../support/waiting.ts';
 const LIMIT_MS = 5_000;
 /** The batches of each of two projects: more than have a thread. */
 const BATCHES = 4;
-const users = numbered('u', 3_000).map((id) => ({ id }));
+const USERS = 3_000;
+/** One for each batch of a project, so that none waits for what another one has locked. */
+const groups = numbered('g', BATCHES);
 
 async function withServer(use: (store: Store, server: OwnPostgres) => Promise<void>): Promise<void> {
   await OwnPostgres.with(async (server) => {
@@ -30,12 +32,13 @@ async function withServer(use: (store: Store, server: OwnPostgres) => Promise<vo
 /** Starts all batches, and returns the outcome of each. */
 function applyAll(rosters: readonly Roster[]): Promise<unknown>[] {
   return rosters.flatMap((roster) =>
-    Array.from({ length: BATCHES }, (_, index) =>
-      roster.applied({ users, groups: [{ id: 'g', name: `N${index}` }] }).then(
+    groups.map((id) => {
+      const users = numbered(`${id}-`, USERS).map((user) => ({ id: user }));
+      return roster.applied({ users, groups: [{ id, name: id }] }).then(
         () => 'applied',
         (error) => error,
-      ),
-    ),
+      );
+    }),
   );
 }
 
@@ -47,7 +50,7 @@ async function assertUnavailable(outcomes: readonly Promise<unknown>[]): Promise
 
 async function twoProjects(store: Store): Promise<Roster[]> {
   const rosters = [await newRoster(store), await newRoster(store)];
-  for (const roster of rosters) await roster.groupOf('g', 'ann');
+  for (const roster of rosters) for (const id of groups) await roster.groupOf(id, 'ann');
   return rosters;
 }
 
