@@ -1,6 +1,6 @@
 /** The write-ahead log is copied into the store's file on a thread of its own, while writes go on. */
 import assert from 'node:assert/strict';
-import { closeSync, existsSync, openSync, renameSync, statSync } from 'node:fs';
+import { existsSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { SqliteCheckpointer } from '../../src/store/sqlite/sqlite-checkpointer.ts';
@@ -30,15 +30,14 @@ async function withLongLog(
     const insert = writer.prepare('INSERT INTO texts VALUES (?)');
     for (let row = 0; row < 100; row += 1) insert.run(`${row % 10}`.repeat(20_000));
     const log = new SqliteLog(writer, file, MEBIBYTE);
-    const descriptor = openSync(file, 'r+');
-    const checkpointer = new SqliteCheckpointer({ file, files: fileIdentities(file), descriptor });
+    const checkpointer = new SqliteCheckpointer({ file, files: fileIdentities(file) });
     try {
       assert.ok(log.uncopiedBytes() > 2 * MEBIBYTE, `${log.uncopiedBytes()} bytes`);
       await use({ file, writer, log, checkpointer });
     } finally {
       await checkpointer.close();
       writer.close();
-      closeSync(descriptor);
+      checkpointer[Symbol.dispose]();
     }
   });
 }

@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs';
 import { TaskWorker } from '../../concurrency/task-worker.ts';
 import { WorkerPool } from '../../concurrency/worker-pool.ts';
 import type { CheckpointerOptions } from './sqlite-checkpointer-thread.ts';
@@ -10,8 +11,12 @@ const THREAD = new URL('./sqlite-checkpointer-thread.ts', import.meta.url);
  */
 export class SqliteCheckpointer {
   readonly #pool: WorkerPool<TaskWorker<'copy', unknown>>;
+  /** Of the store's file. */
+  readonly #descriptor: number;
 
-  constructor(options: CheckpointerOptions) {
+  constructor(files: Omit<CheckpointerOptions, 'descriptor'>) {
+    this.#descriptor = openSync(files.file, 'r+');
+    const options: CheckpointerOptions = { ...files, descriptor: this.#descriptor };
     this.#pool = new WorkerPool(() => new TaskWorker(THREAD, (cause) => cause, options), { permits: 1 });
   }
 
@@ -24,5 +29,10 @@ export class SqliteCheckpointer {
   /** Lets a copy that is under way finish, and ends the thread. */
   close(): Promise<void> {
     return this.#pool.close();
+  }
+
+  /** Not before the writer's connection is closed: a process that closes one descriptor of a file loses its locks on the file. */
+  [Symbol.dispose](): void {
+    closeSync(this.#descriptor);
   }
 }

@@ -1,4 +1,3 @@
-import { closeSync, openSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { type RequestSpan, requestSpan } from '../../tracing/request-span.ts';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
@@ -9,7 +8,6 @@ import { fromThreadFailure } from '../thread-failure.ts';
 import { transferableOf } from '../transferable.ts';
 import { SqliteCheckpointer } from './sqlite-checkpointer.ts';
 import type { StoreCondition } from './sqlite-condition.ts';
-import type { FileIdentities } from './sqlite-files.ts';
 import type { WriteMethods, WritePort } from './sqlite-ports.ts';
 import type {
   FromWriter,
@@ -43,8 +41,6 @@ interface Pending {
 export class SqliteWriter {
   readonly #worker: Worker;
   readonly #checkpointer: SqliteCheckpointer;
-  /** Of the store's file. */
-  readonly #descriptor: number;
   readonly #events: WriterEvents;
   readonly #condition: StoreCondition;
   readonly #timings: StoreTimings;
@@ -59,15 +55,13 @@ export class SqliteWriter {
 
   private constructor(
     worker: Worker,
-    { file }: WriterOptions,
-    files: FileIdentities,
+    checkpointer: SqliteCheckpointer,
     events: WriterEvents,
     condition: StoreCondition,
     timings: StoreTimings,
   ) {
     this.#worker = worker;
-    this.#descriptor = openSync(file, 'r+');
-    this.#checkpointer = new SqliteCheckpointer({ file, files, descriptor: this.#descriptor });
+    this.#checkpointer = checkpointer;
     this.#timings = timings;
     this.#condition = condition;
     this.#events = events;
@@ -97,7 +91,8 @@ export class SqliteWriter {
         : new StoreUnavailableError(`the store ${options.file} cannot be opened: ${message}`);
     }
     condition.watch(first.files);
-    return new SqliteWriter(worker, options, first.files, events, condition, timings);
+    const checkpointer = new SqliteCheckpointer({ file: options.file, files: first.files });
+    return new SqliteWriter(worker, checkpointer, events, condition, timings);
   }
 
   /** How many writes wait or are being applied. */
@@ -145,8 +140,7 @@ export class SqliteWriter {
     await this.#checkpointer.close();
     this.#post({ type: 'close' });
     await this.#exited;
-    // Not before: a process that closes one descriptor of a file loses its locks on the file.
-    closeSync(this.#descriptor);
+    this.#checkpointer[Symbol.dispose]();
   }
 
   #post(message: ToWriter, transfer: readonly ArrayBuffer[] = NOTHING): void {
