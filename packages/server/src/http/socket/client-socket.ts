@@ -211,11 +211,8 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
 
   #onMessage(data: Buffer, isBinary: boolean): void {
     if (this.#ending !== null || !this.#count()) return;
-    if (isBinary) {
-      this.close(SOCKET_CLOSES.binaryFrame, 'frames are text');
-      return;
-    }
-    this.#queue.push(data);
+    if (isBinary) this.close(SOCKET_CLOSES.binaryFrame, 'frames are text');
+    else this.#queue.push(data);
   }
 
   #count(): boolean {
