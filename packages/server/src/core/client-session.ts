@@ -7,7 +7,8 @@ import { clientAccessError } from './client-access.ts';
 import { ClientLogins } from './client-logins.ts';
 import { groupNotFound, userError } from './errors.ts';
 import { justBefore } from './just-before.ts';
-import type { PresenceChange, PresenceHolder, PresenceService } from './presence-service.ts';
+import type { PresenceChange } from './presence-change.ts';
+import type { PresenceHolder, PresenceService } from './presence-service.ts';
 import type { UserService } from './user-service.ts';
 
 interface Parts {
@@ -67,24 +68,28 @@ export class ClientSessions {
     return groupId;
   }
 
-  /** Sets the caller's user present or absent, in the token's group where the update names none. @throws ServiceError like {@link enter} */
+  /** Sets the caller's user present or absent. @throws ServiceError like {@link enter} */
   putPresence(
     caller: ClientWriter,
-    write: Partial<Pick<PresenceChange, 'groupID'>> & Omit<PresenceChange, 'groupID'>,
+    change: PresenceChange,
     holder: PresenceHolder | null = null,
   ): Promise<void> {
-    const groupID = groupOf(caller, write.groupID ?? null);
-    const put = () =>
-      this.#parts.presence.put(caller, caller.userId, { ...write, groupID }, holder, clientAccessError);
+    requireTokenGroup(caller, change.groupId);
+    const put = () => this.#parts.presence.put(caller, caller.userId, change, holder, clientAccessError);
     return caller.details === null ? put() : this.#logins.apply(caller).then(put);
   }
 }
 
-function groupOf({ group }: ClientCaller, requested: string | null): string {
-  const chosen = requested ?? group;
+function groupOf(caller: ClientCaller, requested: string | null): string {
+  const chosen = requested ?? caller.group;
   if (chosen === null) throw new Error('no group is requested, and the token names none');
-  if (group !== null && group !== chosen) throw groupNotFound(chosen, 'is not the one that the token opens');
+  requireTokenGroup(caller, chosen);
   return chosen;
+}
+
+function requireTokenGroup({ group }: ClientCaller, groupId: string): void {
+  if (group !== null && group !== groupId)
+    throw groupNotFound(groupId, 'is not the one that the token opens');
 }
 
 type UserGroup = Static<typeof UserGroupList>['groups'][number];

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { canonicalLocation } from '@rollcall/protocol';
 import type { Logger } from 'pino';
 import { Repeated } from '../concurrency/repeated.ts';
 import type { PresenceStore } from '../presence/presence-store.ts';
@@ -9,8 +8,9 @@ import type { ClientWriter } from './caller.ts';
 import type { ClientSessions } from './client-session.ts';
 import type { Clock } from './clock.ts';
 import { HeldGroup } from './held-group.ts';
+import type { PresenceChange } from './presence-change.ts';
 import { PresenceConnection } from './presence-connection.ts';
-import { LeaseEndedError, type PresenceChange } from './presence-service.ts';
+import { LeaseEndedError } from './presence-service.ts';
 import { slices } from './slices.ts';
 
 type Group = HeldGroup<PresenceConnection>;
@@ -102,13 +102,13 @@ export class HeldPresence {
   }
 
   /** Sets a presence that the connection holds, or ends it. @throws ServiceError like every update of a client */
-  put(connection: PresenceConnection, writer: ClientWriter, write: PresenceChange): Promise<void> {
-    const group = this.#groupOf(connection.project, write.groupID);
+  put(connection: PresenceConnection, writer: ClientWriter, change: PresenceChange): Promise<void> {
+    const group = this.#groupOf(connection.project, change.groupId);
     return group.put(
-      (lease) => this.#parts.clients.putPresence(writer, write, { connection: connection.name, lease }),
+      (lease) => this.#parts.clients.putPresence(writer, change, { connection: connection.name, lease }),
       () => {
-        if (write.absent === true) connection.forget(group, canonicalLocation(write.location));
-        else connection.remember(group, writer, write);
+        if (change.kind === 'absent') connection.forget(group, change.location);
+        else connection.remember(group, writer, change);
       },
     );
   }
@@ -122,13 +122,13 @@ export class HeldPresence {
     const holds = connections.flatMap((connection) =>
       connection.holdsOf(group).map((hold) => ({ ...hold, connection })),
     );
-    for (const { connection, writer, write } of holds.sort((one, other) => one.move - other.move)) {
+    for (const { connection, writer, change } of holds.sort((one, other) => one.move - other.move)) {
       const holder = { connection: connection.name, lease };
       try {
-        await this.#parts.clients.putPresence(writer, write, holder);
+        await this.#parts.clients.putPresence(writer, change, holder);
       } catch (error) {
         if (error instanceof StoreUnavailableError || error instanceof LeaseEndedError) throw error;
-        connection.forget(group, canonicalLocation(write.location));
+        connection.forget(group, change.location);
       }
     }
   }

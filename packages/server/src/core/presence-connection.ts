@@ -1,20 +1,20 @@
-import { canonicalLocation, limits } from '@rollcall/protocol';
+import { limits } from '@rollcall/protocol';
 import type { Json } from '../values/json.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { ClientWriter } from './caller.ts';
 import type { HeldGroup, Holder } from './held-group.ts';
-import type { PresenceChange } from './presence-service.ts';
+import type { PresenceChange } from './presence-change.ts';
 import { ServiceError } from './service-error.ts';
 
 type Group = HeldGroup<PresenceConnection>;
 
-/** A location that a connection holds in a region. Each move stores one, so it has texts in place of the update. */
+/** A location that a connection holds in a region. A move changes it. */
 interface Hold {
-  readonly writer: ClientWriter;
-  readonly location: Json;
-  readonly data: PresenceChange['data'];
+  writer: ClientWriter;
+  location: Json;
+  data: PresenceChange['data'];
   /** See `Owner.nextMove`: when the location was taken. */
-  readonly move: number;
+  move: number;
   /** An event of the group said that the user has left the location: another caller ended the hold. */
   isEnded: boolean;
 }
@@ -25,7 +25,7 @@ interface Owner {
   nextMove(): number;
   /** Sets what the connection holds in the group again, which takes back its release. */
   restore(connection: PresenceConnection, group: Group): Promise<void>;
-  put(connection: PresenceConnection, writer: ClientWriter, write: PresenceChange): Promise<void>;
+  put(connection: PresenceConnection, writer: ClientWriter, change: PresenceChange): Promise<void>;
 }
 
 /** What one connection holds: at most `limits.SOCKET_LOCATIONS_MAX` locations. Its sockets open and close it. */
@@ -58,15 +58,14 @@ export class PresenceConnection {
     return [...this.#holds.keys()].map(({ scope }) => scope.groupId);
   }
 
-  /** @throws ServiceError `invalid_request` where it would hold too many locations, or like every update of a client */
-  present(writer: ClientWriter, write: PresenceChange): Promise<void> {
-    if (this.#size >= limits.SOCKET_LOCATIONS_MAX && !this.#isHeld(write)) throw tooMany();
-    return this.#owner.put(this, writer, write);
-  }
-
-  /** Ends the holds of a location. @throws ServiceError like every update of a client */
-  absent(writer: ClientWriter, write: Pick<PresenceChange, 'groupID' | 'location'>): Promise<void> {
-    return this.#owner.put(this, writer, { ...write, absent: true });
+  /**
+   * Takes a location, or ends the holds of one.
+   * @throws ServiceError `invalid_request` where it would hold too many locations, or like every update of a client
+   */
+  put(writer: ClientWriter, change: PresenceChange): Promise<void> {
+    if (this.#size >= limits.SOCKET_LOCATIONS_MAX && change.kind !== 'absent' && !this.#isHeld(change))
+      throw tooMany();
+    return this.#owner.put(this, writer, change);
   }
 
   /** Resolves when a release that is under way has ended, or has failed. */
@@ -74,34 +73,33 @@ export class PresenceConnection {
     return this.#closed;
   }
 
-  /** The updates that set what it holds in the group. */
-  holdsOf(group: Group): { writer: ClientWriter; write: PresenceChange; move: number }[] {
+  /** The changes that set what it holds in the group. */
+  holdsOf(group: Group): { writer: ClientWriter; change: PresenceChange; move: number }[] {
     if (this.#endsAt !== null) return [];
     const holds = [...(this.#holds.get(group) ?? [])].filter(([, { isEnded }]) => !isEnded);
     return holds.map(([region, { writer, location, data, move }]) => ({
       writer,
       move,
-      write: {
-        groupID: group.scope.groupId,
-        location: JSON.parse(location),
-        ...(region !== location && { exclusiveWithin: JSON.parse(region) }),
+      change: {
+        ...{ kind: 'ephemeral', groupId: group.scope.groupId, location, region },
         ...(data !== undefined && { data }),
       },
     }));
   }
 
-  remember(group: Group, writer: ClientWriter, write: PresenceChange): void {
-    const location = canonicalLocation(write.location);
+  remember(group: Group, writer: ClientWriter, { region, location, data }: PresenceChange): void {
     const holds = this.#holds.get(group) ?? this.#begin(group);
-    this.#size -= holds.size;
-    const region = regionOf(write, location);
-    const before = holds.get(region);
-    // An update without data leaves them.
-    const data = write.data === undefined ? before?.data : write.data;
-    const isThere = before?.location === location && !before.isEnded;
-    const move = isThere ? before.move : this.#owner.nextMove();
-    holds.set(region, { writer, location, data, move, isEnded: false });
-    this.#size += holds.size;
+    const hold = holds.get(region);
+    if (hold === undefined) {
+      holds.set(region, { writer, location, data, move: this.#owner.nextMove(), isEnded: false });
+      this.#size += 1;
+      return;
+    }
+    if (hold.location !== location || hold.isEnded) hold.move = this.#owner.nextMove();
+    hold.writer = writer;
+    hold.location = location;
+    if (data !== undefined) hold.data = data;
+    hold.isEnded = false;
   }
 
   /** The holds of the location in the group have ended; all of the group where it is null. */
@@ -185,16 +183,12 @@ export class PresenceConnection {
     return group.release(this.userId, this.name, at);
   }
 
-  #isHeld(write: PresenceChange): boolean {
-    const location = canonicalLocation(write.location);
+  #isHeld({ groupId, region }: PresenceChange): boolean {
     for (const [{ scope }, holds] of this.#holds)
-      if (scope.groupId === write.groupID && holds.has(regionOf(write, location))) return true;
+      if (scope.groupId === groupId && holds.has(region)) return true;
     return false;
   }
 }
-
-const regionOf = ({ exclusiveWithin }: PresenceChange, location: Json): Json =>
-  exclusiveWithin === undefined ? location : canonicalLocation(exclusiveWithin);
 
 const tooMany = () =>
   new ServiceError(

@@ -1,4 +1,3 @@
-import { canonicalLocation, type PresenceWrite } from '@rollcall/protocol';
 import type { Logger } from 'pino';
 import { KeyedMutex } from '../concurrency/keyed-mutex.ts';
 import type { PresenceScope, PresenceStore } from '../presence/presence-store.ts';
@@ -7,12 +6,11 @@ import { type Eligibility, isEligible } from '../store/ports/eligibility.ts';
 import type { Store } from '../store/store.ts';
 import { StoreUnavailableError } from '../values/engine-errors.ts';
 import type { Incarnation } from '../values/incarnation.ts';
-import type { Json } from '../values/json.ts';
-import type { ProjectKey } from '../values/project-key.ts';
 import type { Writer } from './caller.ts';
 import type { Clock } from './clock.ts';
 import type { EligibilityCache } from './eligibility-cache.ts';
 import { groupNotFound, notMember, userError } from './errors.ts';
+import type { PresenceChange } from './presence-change.ts';
 import { ServiceError } from './service-error.ts';
 import type { StoreWrites } from './store-writes.ts';
 
@@ -26,14 +24,6 @@ interface Parts {
   readonly presenceTtlSeconds: number;
 }
 
-/** A checked presence update of one user in one group. */
-export type PresenceChange = Pick<
-  PresenceWrite,
-  'location' | 'exclusiveWithin' | 'durable' | 'absent' | 'connectionID' | 'data'
-> & {
-  readonly groupID: string;
-};
-
 /** What holds a presence in place of a deadline of its own: see the port. */
 export interface PresenceHolder {
   readonly connection: string;
@@ -46,20 +36,14 @@ type AccessError = (eligibility: Eligibility, groupId: string, userId: string) =
 /** The lease of a holder has ended: the update was not applied, and needs another lease. */
 export class LeaseEndedError extends Error {}
 
-/** A checked update with its locations in canonical form. */
-interface Update extends PresenceScope {
-  readonly kind: 'ephemeral' | 'absent' | 'durable';
+interface Update extends PresenceChange, PresenceScope {
   readonly userId: string;
-  readonly location: Json;
-  readonly region: Json;
-  connection?: string;
-  data?: Json | null;
-  lease?: string;
+  readonly lease?: string;
 }
 
 interface UserPresenceChange {
   readonly userId: string;
-  readonly write: PresenceChange;
+  readonly change: PresenceChange;
 }
 
 /** The outcome of many updates. */
@@ -89,12 +73,12 @@ export class PresenceService {
   put(
     writer: Writer,
     userId: string,
-    write: PresenceChange,
+    change: PresenceChange,
     holder: PresenceHolder | null = null,
     accessError: AccessError = hostAccessError,
   ): Promise<void> {
     const { project } = writer;
-    const update = toUpdate(project, userId, write, holder);
+    const update: Update = { ...change, project, userId, ...holder };
     if (update.kind === 'durable') return this.#putDurable(writer, update, accessError);
     return this.#putEphemeral(update, this.#parts.eligibility.cached(project, update), accessError);
   }
@@ -106,7 +90,7 @@ export class PresenceService {
    */
   async putMany(writer: Writer, changes: readonly UserPresenceChange[]): Promise<UpdatesApplied> {
     const { project } = writer;
-    const updates = changes.map(({ userId, write }) => toUpdate(project, userId, write, null));
+    const updates = changes.map(({ userId, change }): Update => ({ ...change, project, userId }));
     try {
       const found = await this.#parts.store.eligibility.findMany(project, updates);
       const eligible = updates.filter((_, index) => isEligible(found[index] as Eligibility));
@@ -214,31 +198,6 @@ export class PresenceService {
 }
 
 const toDurable = ({ userId, groupId, region, location }: Update) => ({ userId, groupId, region, location });
-
-function toUpdate(
-  project: ProjectKey,
-  userId: string,
-  write: PresenceChange,
-  holder: PresenceHolder | null,
-): Update {
-  const { groupID, exclusiveWithin, durable, absent, connectionID, data } = write;
-  const location = canonicalLocation(write.location);
-  const update: Update = {
-    project,
-    kind: durable === true ? 'durable' : absent === true ? 'absent' : 'ephemeral',
-    groupId: groupID,
-    userId,
-    location,
-    region: exclusiveWithin === undefined ? location : canonicalLocation(exclusiveWithin),
-  };
-  if (connectionID !== undefined) update.connection = connectionID;
-  if (holder !== null) {
-    update.connection = holder.connection;
-    update.lease = holder.lease;
-  }
-  if (data !== undefined) update.data = data === null ? null : JSON.stringify(data);
-  return update;
-}
 
 /** The error of an update that was rejected. @throws any other error */
 function serviceError(error: unknown): ServiceError {

@@ -5,7 +5,6 @@ import { type ByteSink, SseSink } from '../../src/realtime/sessions/sse-sink.ts'
 import type { StreamRequest } from '../../src/realtime/sessions/stream-request.ts';
 import type { StreamSession } from '../../src/realtime/sessions/stream-session.ts';
 import { usedBytes } from '../support/heap.ts';
-import { BY_TEST } from '../support/origin.ts';
 import { type StreamWorld, withStreams } from './stream-world.ts';
 
 const USERS = Array.from({ length: 1_000 }, (_, index) => `u${index + 1_000}`);
@@ -59,15 +58,9 @@ class Drain implements ByteSink {
 /** All users present in the group, some of them durably too. */
 async function fill(world: StreamWorld): Promise<void> {
   await world.seed(USERS);
-  const body = { groupID: 'g', location: locationAt('0'), exclusiveWithin: REGION };
-  const { presence } = world.services;
-  await Promise.all(
-    USERS.map((userId) => presence.put({ project: world.project, ...BY_TEST }, userId, body)),
-  );
-  const durable = { ...body, durable: true };
-  await Promise.all(
-    DURABLE_USERS.map((userId) => presence.put({ project: world.project, ...BY_TEST }, userId, durable)),
-  );
+  const write = { location: locationAt('0'), exclusiveWithin: REGION };
+  await Promise.all(USERS.map((userId) => world.put(userId, write)));
+  await Promise.all(DURABLE_USERS.map((userId) => world.put(userId, { ...write, durable: true })));
 }
 
 async function openAll(
@@ -99,11 +92,8 @@ describe('500 filters that each show all 1,000 users of a group', () => {
       const bytes = () => Math.min(...taking.map(({ sink }) => sink.bytesWritten));
       const snapshots = bytes();
       for (let move = 0; move < MOVES; move += 1) {
-        await world.services.presence.put({ project: world.project, ...BY_TEST }, USERS[move] as string, {
-          groupID: 'g',
-          location: locationAt(`${move + 1}`),
-          exclusiveWithin: REGION,
-        });
+        const location = locationAt(`${move + 1}`);
+        await world.put(USERS[move] as string, { location, exclusiveWithin: REGION });
       }
       const eventBytes = MOVES * JSON.stringify(locationAt('1')).length;
       await world.until('all moves', () => bytes() >= snapshots + eventBytes);
@@ -120,10 +110,8 @@ test('the durable locations and texts of a filter are dropped 30 seconds after i
     const wide = Object.fromEntries(
       Array.from({ length: 15 }, (_, index) => [`key${index}`, 'x'.repeat(1_024)]),
     );
-    const body = { groupID: 'g', location: { ...wide, doc: 'a' }, durable: true };
-    await Promise.all(
-      ids.map((userId) => world.services.presence.put({ project: world.project, ...BY_TEST }, userId, body)),
-    );
+    const write = { location: { ...wide, doc: 'a' }, durable: true };
+    await Promise.all(ids.map((userId) => world.put(userId, write)));
     // A reader with another filter stays, and the group with it.
     const other = { location: { location: '{"doc":"b"}', partial: true }, excludeDurable: false };
     (await world.session({ filter: other })).start(new SseSink(new Drain(true)));

@@ -125,11 +125,7 @@ describe('following a group', () => {
     withStreams({ writesPerSecond: [undefined, undefined] }, async (world) => {
       await world.seed(['a']);
       const location = { page: '1' };
-      await world.services.presence.put({ project: world.project, ...BY_TEST }, 'a', {
-        groupID: 'g',
-        location,
-        durable: true,
-      });
+      await world.put('a', { location, durable: true });
       const before = await world.open();
       assert.deepEqual(present(before), ['a']);
       const stamp = writeContext(world.clock, BY_TEST);

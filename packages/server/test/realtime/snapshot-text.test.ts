@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { EncodedPieces } from '../../src/realtime/text/encoded-pieces.ts';
 import { EntryTexts } from '../../src/realtime/text/entry-texts.ts';
-import { BY_TEST } from '../support/origin.ts';
 import type { SimulatedSink } from './simulated-sink.ts';
 import { withStreams } from './stream-world.ts';
 
@@ -20,8 +19,7 @@ test('an entry of a snapshot that is longer than a piece is sent whole, and no c
       Array.from({ length: 15 }, (_, index) => [`${index}`, texts.join(index % 2 ? '' : '-')]),
     );
     for (const [index, userId] of ['a', 'b', 'c'].entries()) {
-      const body = { groupID: 'g', location: { ...location, wide: 'y'.repeat(index) } };
-      await world.services.presence.put({ project: world.project, ...BY_TEST }, userId, body);
+      await world.put(userId, { location: { ...location, wide: 'y'.repeat(index) } });
     }
     const sink = await world.open();
     assert.ok(sink.written.length > 6, `${sink.written.length} pieces`);

@@ -65,11 +65,7 @@ describe('the presence that a stream shows', () => {
       await world.seed(['a', 'b']);
       const sink = await world.open();
       const location = { page: '1' };
-      await world.services.presence.put({ project: world.project, ...BY_TEST }, 'a', {
-        groupID: 'g',
-        location,
-        durable: true,
-      });
+      await world.put('a', { location, durable: true });
       await world.engine.presence.removeUsers(world.scope, ['a'], world.clock.now());
       await world.until('that', () => sink.changes.length === 3);
       assert.deepEqual(

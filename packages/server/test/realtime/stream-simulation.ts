@@ -122,8 +122,7 @@ export class StreamSimulation {
     const exclusiveWithin = random.pick(REGIONS);
     const location = { ...random.pick(LOCATIONS), ...exclusiveWithin };
     const kind = random.pick([{}, {}, {}, { durable: true }, { absent: true }]);
-    return this.#world.services.presence.put({ project: this.#world.project, ...BY_TEST }, userId, {
-      groupID: GROUP,
+    return this.#world.put(userId, {
       location,
       ...(exclusiveWithin !== null && { exclusiveWithin }),
       ...kind,

@@ -3,6 +3,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { createConfigured } from '../../src/bootstrap.ts';
 import { createMemoryBroker } from '../../src/broker/memory/memory-broker.ts';
+import { presenceChange } from '../../src/core/presence-change.ts';
 import { RecordFollower } from '../../src/core/record-follower.ts';
 import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
 import { PresenceHub } from '../../src/realtime/feed/presence-hub.ts';
@@ -92,11 +93,13 @@ export class StreamWorld {
   /** Sets the user present on a line of the page, and on no other. */
   async move(userId: string, line: string): Promise<void> {
     const location = { page: '1', line };
-    await this.services.presence.put({ project: this.project, ...BY_TEST }, userId, {
-      groupID: 'g',
-      location,
-      exclusiveWithin: { page: '1' },
-    });
+    await this.put(userId, { location, exclusiveWithin: { page: '1' } });
+  }
+
+  /** Updates where the user is in the group. */
+  put(userId: string, write: Parameters<typeof presenceChange>[0]): Promise<void> {
+    const writer = { project: this.project, ...BY_TEST };
+    return this.services.presence.put(writer, userId, presenceChange(write, 'g'));
   }
 
   /** Moves all users to the line, one after the other. */

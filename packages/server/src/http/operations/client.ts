@@ -12,6 +12,7 @@ import {
 } from '@rollcall/protocol';
 import type { AuthenticatedClient } from '../../auth/client-claims.ts';
 import { chunks } from '../../core/paging.ts';
+import { presenceChange } from '../../core/presence-change.ts';
 import { inspectPresence } from '../../core/presence-rules.ts';
 import type { PageRequest } from '../../values/page.ts';
 import { VIEWER_TAIL, viewerHead } from '../../wire/presenters.ts';
@@ -166,7 +167,7 @@ const putClientPresence = operation('PUT /v1/client/presence', {
     inspectPresence(body, errors, body.groupID ?? caller.group ?? undefined);
   },
   async handle({ writer, body }, { clients }) {
-    await clients.putPresence(writer, body);
+    await clients.putPresence(writer, presenceChange(body, writer.group));
     return presenceUpdated(writer.userId);
   },
 });

@@ -9,8 +9,8 @@ import {
   PresenceUpdatesDone,
   PresenceWrite,
 } from '@rollcall/protocol';
+import { presenceChange } from '../../core/presence-change.ts';
 import { inspectPresence } from '../../core/presence-rules.ts';
-import type { PresenceChange } from '../../core/presence-service.ts';
 import { done } from '../../wire/json-answer.ts';
 import { presentPresence, presentUpdatesApplied } from '../../wire/presenters.ts';
 import { callersWords } from '../older-names.ts';
@@ -88,8 +88,7 @@ const putPresence = operation('PUT /v1/users/:id/presence', {
   },
   rule: ({ body }, errors) => inspectPresence(body, errors),
   handle({ writer, pathId, body }, { presence }) {
-    const change = body as PresenceChange;
-    return presence.put(writer, pathId, change).then(() => presenceUpdated(pathId));
+    return presence.put(writer, pathId, presenceChange(body)).then(() => presenceUpdated(pathId));
   },
 });
 
@@ -139,10 +138,7 @@ For a gateway that refreshes many users: up to ${limits.PRESENCE_UPDATES_MAX.toL
   unavailable:
     'The store cannot be reached. Some of the updates may have been applied: send all of them again.',
   async handle({ writer, body: { updates } }, { presence }) {
-    const changes = updates.map(({ userID: userId, ...write }) => ({
-      userId,
-      write: write as PresenceChange,
-    }));
+    const changes = updates.map((write) => ({ userId: write.userID, change: presenceChange(write) }));
     const { updated, rejected } = await presence.putMany(writer, changes);
     const presented = rejected.map(({ index, error }) => {
       const update = updates[index] as PresenceUpdate;

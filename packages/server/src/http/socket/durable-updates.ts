@@ -1,8 +1,7 @@
-import { canonicalLocation } from '@rollcall/protocol';
 import type { ClientWriter } from '../../core/caller.ts';
 import type { ClientSessions } from '../../core/client-session.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { PresenceChange } from '../../core/presence-service.ts';
+import type { PresenceChange } from '../../core/presence-change.ts';
 
 /** How often the durable location of one region is written, in milliseconds. */
 const INTERVAL_MS = 1_000;
@@ -11,7 +10,7 @@ const CHECK_MS = 50;
 
 interface Update {
   readonly writer: ClientWriter;
-  readonly write: PresenceChange;
+  readonly change: PresenceChange;
 }
 
 interface Region {
@@ -36,11 +35,11 @@ export class DurableUpdates {
   }
 
   /** Resolves when the update, or one that replaced it, is stored. @throws ServiceError like every update of a client */
-  put(writer: ClientWriter, write: PresenceChange): Promise<void> {
+  put(writer: ClientWriter, change: PresenceChange): Promise<void> {
     const now = this.#clock.now();
-    const key = JSON.stringify([write.groupID, canonicalLocation(write.exclusiveWithin ?? write.location)]);
+    const key = JSON.stringify([change.groupId, change.region]);
     const region = this.#regions.get(key);
-    const update = { writer, write };
+    const update = { writer, change };
     if (region?.waiting != null) {
       region.waiting.update = update;
       return region.waiting.written.promise;
@@ -81,8 +80,8 @@ export class DurableUpdates {
     if (waiting !== null) this.#write(waiting.update).then(waiting.written.resolve, waiting.written.reject);
   }
 
-  async #write({ writer, write }: Update): Promise<void> {
-    await this.#clients.putPresence(writer, write);
+  async #write({ writer, change }: Update): Promise<void> {
+    await this.#clients.putPresence(writer, change);
   }
 
   #end(): void {

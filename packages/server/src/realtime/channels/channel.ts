@@ -104,7 +104,10 @@ export class Channel {
   /** Takes an event that came of the group's event at this offset, filtered. Those of one offset come together. */
   record(offset: number, event: ReaderEvent): void {
     this.#dropSnapshot();
-    this.#pending.push(this.#state.entries.entryOf(offset, event));
+    const entry = this.#state.entries.entryOf(offset, event);
+    // An array that grows takes room for 16 more, and mostly there is one entry.
+    if (this.#pending.length === 0) this.#pending = [entry];
+    else this.#pending.push(entry);
   }
 
   /**

@@ -1,17 +1,21 @@
 import { type Entry, textLength } from './reader-event.ts';
 
-/** So many removed entries stay in the array until all of them are cut off together: cutting moves the rest. */
-const REMOVED_MAX = 128;
+const CAPACITY_MIN = 16;
 
-/** Entries in order, to which some are added at the end and from which some are removed at the front. */
+/**
+ * Entries in order, to which some are added at the end and from which some are removed at the front. They are in a ring that
+ * doubles when it is full, and stays: an array that is cut at its front and grows at its end is copied again and again.
+ */
 export class EntryQueue {
-  readonly #entries: Entry[] = [];
-  /** Where the first entry is; those before it are removed. */
+  /** As many as a power of two. */
+  #ring = new Array<Entry | undefined>(CAPACITY_MIN).fill(undefined);
+  /** Where the first entry is. */
   #first = 0;
+  #length = 0;
   #textLength = 0;
 
   get length(): number {
-    return this.#entries.length - this.#first;
+    return this.#length;
   }
 
   /** How many characters the entries store, about. */
@@ -20,11 +24,13 @@ export class EntryQueue {
   }
 
   get first(): Entry | undefined {
-    return this.#entries[this.#first];
+    return this.#ring[this.#first];
   }
 
   push(entry: Entry): void {
-    this.#entries.push(entry);
+    if (this.#length === this.#ring.length) this.#grow();
+    this.#ring[this.#placeOf(this.#length)] = entry;
+    this.#length += 1;
     this.#textLength += textLength(entry);
   }
 
@@ -32,19 +38,31 @@ export class EntryQueue {
   shift(): Entry | undefined {
     const { first } = this;
     if (first === undefined) return undefined;
+    this.#ring[this.#first] = undefined;
+    this.#first = this.#placeOf(1);
+    this.#length -= 1;
     this.#textLength -= textLength(first);
-    this.#first += 1;
-    if (this.#first === REMOVED_MAX) {
-      this.#entries.splice(0, REMOVED_MAX);
-      this.#first = 0;
-    }
     return first;
   }
 
   /** The entries after an offset. Readers mostly have missed little, so the search begins at the end. */
   after(offset: number): Entry[] {
-    let from = this.#entries.length;
-    while (from > this.#first && (this.#entries[from - 1] as Entry).offset > offset) from -= 1;
-    return this.#entries.slice(from);
+    let from = this.#length;
+    while (from > 0 && this.#at(from - 1).offset > offset) from -= 1;
+    return Array.from({ length: this.#length - from }, (_, index) => this.#at(from + index));
+  }
+
+  #at(index: number): Entry {
+    return this.#ring[this.#placeOf(index)] as Entry;
+  }
+
+  #placeOf(index: number): number {
+    return (this.#first + index) & (this.#ring.length - 1);
+  }
+
+  #grow(): void {
+    const entries = this.after(-1);
+    this.#ring = [...entries, ...new Array<undefined>(entries.length).fill(undefined)];
+    this.#first = 0;
   }
 }

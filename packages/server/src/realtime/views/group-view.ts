@@ -8,6 +8,7 @@ type Arrival = Extract<PresenceEvent, { type: 'arrived' }>;
 type DataChange = Extract<PresenceEvent, { type: 'data' }>;
 
 interface Member {
+  /** In no order. Replaced by a longer array where it grows: one that grows in place takes room for 16 more. */
   locations: Json[];
   /** By location; null while none has data, as mostly. */
   data: Map<Json, Json> | null;
@@ -82,9 +83,7 @@ export class GroupView {
       this.#add(userId, member);
     }
     member.incarnation = incarnation;
-    const from = left !== null && without(member, left) ? left : null;
-    const isNew = !member.locations.includes(location);
-    if (isNew) member.locations.push(location);
+    const { from, isNew } = move(member, left, location);
     const hasOtherData = setData(member, location, data);
     if (!member.isVisible) return [];
     const isArrival = isNew || from !== null;
@@ -133,6 +132,18 @@ export class GroupView {
   #delete(userId: string): void {
     if (this.#members.delete(userId)) this.#sortedIds = null;
   }
+}
+
+/** Sets the user at a location, in place of the one that was left: it is `from` where the user was there. */
+function move(member: Member, left: Json | null, location: Json): { from: Json | null; isNew: boolean } {
+  const from = left !== null && member.locations.includes(left) ? left : null;
+  const isNew = from === location || !member.locations.includes(location);
+  if (from === null && isNew) member.locations = member.locations.concat(location);
+  if (from === null) return { from, isNew };
+  setData(member, from, null);
+  if (isNew) member.locations[member.locations.indexOf(from)] = location;
+  else without(member, from);
+  return { from, isNew };
 }
 
 /** Takes a location away; false when the user was not there. */

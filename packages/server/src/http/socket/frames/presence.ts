@@ -1,7 +1,7 @@
 /** Frames that say where the user is. */
 import { Flag, Location, maybe, meaning, PresenceData, type ValidationErrors } from '@rollcall/protocol';
+import { presenceChange } from '../../../core/presence-change.ts';
 import { inspectPresence } from '../../../core/presence-rules.ts';
-import type { PresenceChange } from '../../../core/presence-service.ts';
 import { defineFrame, type RawFrame } from '../frame-definition.ts';
 import { groupID, LOCATION, REGION, verifiedLogin } from './frame-parts.ts';
 
@@ -28,8 +28,8 @@ const present = defineFrame('present', {
   isAnsweredLater: ({ durable }) => durable === true,
   authorize: verifiedLogin,
   handle(frame, { writer, connection }, socket) {
-    const change = changeOf(frame, writer.group);
-    return frame.durable === true ? socket.putDurable(writer, change) : connection.present(writer, change);
+    const change = presenceChange(frame, writer.group);
+    return change.kind === 'durable' ? socket.putDurable(writer, change) : connection.put(writer, change);
   },
 });
 
@@ -39,18 +39,13 @@ const absent = defineFrame('absent', {
   fields: { groupID, location },
   rule: inspect,
   authorize: verifiedLogin,
-  handle: (frame, { writer, connection }) => connection.absent(writer, changeOf(frame, writer.group)),
+  handle: (frame, { writer, connection }) =>
+    connection.put(writer, presenceChange({ ...frame, absent: true }, writer.group)),
 });
 
 function inspect(frame: RawFrame, errors: ValidationErrors, group: string | null): void {
   const { groupID = group ?? undefined } = frame;
   inspectPresence(frame, errors, groupID);
 }
-
-/** The update of a frame. A checked frame names its group where the token names none. */
-const changeOf = <Frame extends Omit<PresenceChange, 'groupID'> & { readonly groupID?: string }>(
-  frame: Frame,
-  group: string | null,
-): PresenceChange => ({ ...frame, groupID: frame.groupID ?? (group as string) });
 
 export const presenceFrames = [present, absent];
