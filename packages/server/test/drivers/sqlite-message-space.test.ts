@@ -95,7 +95,7 @@ describe('what messages cost', () => {
     withDirectory(async (dataDir) => {
       const key = await withConversation(dataDir, async () => {});
       withFile(dataDir, (database) =>
-        database.exec(`INSERT INTO threads SELECT ${2 ** 28 - 2}, NULL, -1, 'x', 'r', 1, NULL, NULL, 0, 0, 0, 0, 'e', 0, 0, 0, 'x', NULL, NULL, '{}'
+        database.exec(`INSERT INTO threads SELECT ${2 ** 28 - 2}, NULL, -1, 'x', 'r', 1, NULL, NULL, 0, 0, 0, 0, 'e', 0, 0, 0, 'x', NULL, NULL, '{}', '[]'
           WHERE NOT EXISTS (SELECT 1 FROM threads)`),
       );
       await withConversation(

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { canonicalLocation, limits } from '@rollcall/protocol';
+import type { ThreadRecord } from '../../src/store/ports/threads.ts';
 import { listKeys } from '../../src/store/sqlite/sqlite-conversation-lists.ts';
 import { WORK_MAX } from '../../src/store/thread-page-bounds.ts';
 import { plain } from '../contract/store/conversation.ts';
@@ -165,5 +166,30 @@ describe('the lists of threads', () => {
         },
         key,
       );
+    }));
+
+  test('a store whose threads have no column of the participants that they show has the same ones after the migration', () =>
+    withDirectory(async (dataDir) => {
+      let before: ThreadRecord[] = [];
+      const key = await withConversation(dataDir, async (c) => {
+        for (const id of ['t', 'none', 'few']) await c.newThread(id);
+        for (const user of ['b', '\u{10000}', 'B', '\uffef']) await c.markSeen('few', user, null, { now: 1 });
+        const users = numbered('u', limits.PARTICIPANTS_SHOWN + 5);
+        for (const [index, user] of users.entries()) await c.markSeen('t', user, null, { now: index });
+        before = [...(await c.listThreads()).threads];
+      });
+      withFile(dataDir, (database) =>
+        database.exec(`
+          ALTER TABLE threads DROP COLUMN participants;
+          CREATE INDEX participants_by_time ON participants (thread_no, last_seen_at, user_id);
+          PRAGMA user_version = 13`),
+      );
+      await withConversation(
+        dataDir,
+        async (c) => assert.deepEqual([...(await c.listThreads()).threads], before),
+        key,
+      );
+      const shown = before.map(({ participants }) => participants.length);
+      assert.deepEqual(shown, [4, 0, limits.PARTICIPANTS_SHOWN]);
     }));
 });

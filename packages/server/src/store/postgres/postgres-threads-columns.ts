@@ -2,7 +2,8 @@
 import { limits } from '@rollcall/protocol';
 import { columnsOf } from '../columns.ts';
 import { type ThreadRow, threadColumns } from '../conversation-columns.ts';
-import type { Participant, ThreadRecord } from '../ports/threads.ts';
+import type { ThreadRecord } from '../ports/threads.ts';
+import { toParticipants } from '../shown-participants.ts';
 import { PARTICIPANT_BYTES } from '../thread-page-bounds.ts';
 import type { Row } from './connections/postgres-connection.ts';
 
@@ -48,8 +49,5 @@ export const THREAD_COLUMNS = columnsOf<FoundThread>({
 
 export function toThread(row: Row): ThreadRecord {
   const found = THREAD_COLUMNS.toRecord(row);
-  return { ...found, participants: toParticipants(found.participants) };
+  return { ...found, participants: toParticipants(found.participants ?? '[]') };
 }
-
-const toParticipants = (text: string | null): Participant[] =>
-  (JSON.parse(text ?? '[]') as [string, number][]).map(([userId, lastSeenAt]) => ({ userId, lastSeenAt }));

@@ -138,7 +138,7 @@ export class MessageWrites {
     this.#statements.delete.run(...at);
     this.#threads.addRemoved(thread, id);
     const lastMessageAt = this.#statements.latest.get(thread.threadNo)?.[0] ?? null;
-    const activity = { ...recounted(thread, message, null), lastMessageAt };
+    const activity = { ...recounted(thread, message, null), lastMessageAt, shown: thread.shown };
     this.#threads.setActivity(project, thread, activity, context.revision);
     return { kind: 'deleted', changes: [{ type: 'message.removed', ...messageOf(thread, id) }] };
   };
@@ -163,9 +163,9 @@ export class MessageWrites {
     const activity = {
       ...recounted(thread, null, newMessage(write, context.now)),
       lastMessageAt: Math.max(latest ?? createdAt, createdAt),
+      shown: this.#threads.see(thread, creation.authorId, createdAt) ?? thread.shown,
     };
     this.#threads.setActivity(project, thread, activity, context.revision);
-    this.#threads.see(thread, creation.authorId, createdAt);
     return { kind: 'created', changes: [{ type: 'message.created', ...messageOf(thread, id) }] };
   }
 
@@ -211,7 +211,8 @@ export class MessageWrites {
     // A deleted message counts as such whatever its type is.
     const isCounted = message.deletedAt === null || deletedAt === null;
     if (isCounted && (type !== message.type || deletedAt !== message.deletedAt)) {
-      const activity = { ...recounted(thread, message, after), lastMessageAt: thread.lastMessageAt };
+      const { lastMessageAt, shown } = thread;
+      const activity = { ...recounted(thread, message, after), lastMessageAt, shown };
       this.#threads.setActivity(project, thread, activity, revision);
     }
     return { kind: 'updated', changes: [{ type: 'message.updated', ...messageOf(thread, id), fields }] };

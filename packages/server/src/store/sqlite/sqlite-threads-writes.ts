@@ -15,6 +15,7 @@ import { UNCHANGED } from '../outcomes.ts';
 import { REMOVED_MAX } from '../ports/conversation-feed.ts';
 import type { PutThreadOutcome, StoredThreadWrite, ThreadStore } from '../ports/threads.ts';
 import { preconditionFailure } from '../precondition.ts';
+import { seenBy } from '../shown-participants.ts';
 import type { ConditionalContext } from '../write-context.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import { LISTED_COLUMNS, type ListedRow, ThreadLists, toListed } from './sqlite-conversation-lists.ts';
@@ -29,7 +30,7 @@ export interface StoredThread extends FoundThread {
 }
 
 /** The fields of a thread that its messages change. */
-export type ThreadActivity = MessageCounts & Pick<StoredThread, 'lastMessageAt'>;
+export type ThreadActivity = MessageCounts & Pick<StoredThread, 'lastMessageAt' | 'shown'>;
 
 const STORED = columnsOf<StoredThread>({
   ...FOUND_COLUMNS,
@@ -64,7 +65,7 @@ export class ThreadWrites {
       advance: prepare('UPDATE threads SET position = position + 1 WHERE thread_no = ? RETURNING position'),
       updateActivity: prepare(`
         UPDATE threads SET user_messages = ?, action_messages = ?, deleted_messages = ?, last_message_at = ?,
-          revision = ? WHERE thread_no = ?`),
+          participants = ?, revision = ? WHERE thread_no = ?`),
       nextMessage: prepare<[seq: number, position: number]>(`
         UPDATE threads SET position = position + 1, last_seq = last_seq + 1 WHERE thread_no = ?
         RETURNING last_seq, position`),
@@ -73,7 +74,7 @@ export class ThreadWrites {
         SELECT position FROM removed_messages WHERE thread_no = ? ORDER BY position DESC LIMIT 1 OFFSET ${REMOVED_MAX}`),
       forgetRemoved: prepare('DELETE FROM removed_messages WHERE thread_no = ? AND position <= ?'),
       setRemovedTo: prepare('UPDATE threads SET removed_to = ? WHERE thread_no = ?'),
-      setRevision: prepare('UPDATE threads SET revision = ? WHERE thread_no = ?'),
+      setShown: prepare('UPDATE threads SET participants = ?, revision = ? WHERE thread_no = ?'),
       delete: prepare('UPDATE threads SET project_no = NULL, conversation_no = NULL WHERE thread_no = ?'),
       messageTime: prepare<[number]>('SELECT created_at FROM messages WHERE thread_no = ? AND id = ?'),
       lastSeen: prepare<[number]>(
@@ -117,17 +118,21 @@ export class ThreadWrites {
     if (message === undefined) return { kind: 'messageAbsent' };
     if (preconditionFailure(context, thread.revision) !== null) return { kind: 'stale' };
     const at = message === null ? Math.max(now, thread.lastMessageAt ?? now) : message[0];
-    if (!this.see(thread, userId, at)) return UNCHANGED;
-    this.#statements.setRevision.run(revision, thread.threadNo);
+    const shown = this.see(thread, userId, at);
+    if (shown === null) return UNCHANGED;
+    this.#statements.setShown.run(shown, revision, thread.threadNo);
     return { kind: 'updated', changes: [] };
   };
 
-  /** Sets up to when a user has seen the thread. False where that is not later than before. */
-  see({ threadNo }: StoredThread, userId: string, at: number): boolean {
+  /**
+   * Sets up to when a user has seen the thread. Null where that is not later than before; otherwise the participants that the thread
+   * is to show, which the caller stores.
+   */
+  see({ threadNo, shown }: StoredThread, userId: string, at: number): string | null {
     const before = this.#statements.lastSeen.get(threadNo, userId)?.[0];
-    if (before !== undefined && before >= at) return false;
+    if (before !== undefined && before >= at) return null;
     this.#statements.setSeen.run(threadNo, userId, at);
-    return true;
+    return seenBy(shown, userId, at);
   }
 
   /** The number and the position of a new message. */
@@ -152,11 +157,11 @@ export class ThreadWrites {
     this.#statements.setRemovedTo.run(forgotten, threadNo);
   }
 
-  /** Counts what changed among the messages of a thread, and moves it in its lists. */
+  /** Stores what changed with the messages of a thread, and moves it in its lists. */
   setActivity(project: ProjectKey, thread: StoredThread, activity: ThreadActivity, revision: string): void {
-    const { userMessages, actionMessages, deletedMessages, lastMessageAt } = activity;
+    const { userMessages, actionMessages, deletedMessages, lastMessageAt, shown } = activity;
     const counts = [userMessages, actionMessages, deletedMessages] as const;
-    this.#statements.updateActivity.run(...counts, lastMessageAt, revision, thread.threadNo);
+    this.#statements.updateActivity.run(...counts, lastMessageAt, shown, revision, thread.threadNo);
     if (lastMessageAt !== thread.lastMessageAt) {
       this.#lists.replace(project, thread, { ...thread, lastMessageAt });
     }

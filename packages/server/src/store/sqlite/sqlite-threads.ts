@@ -3,6 +3,7 @@ import type { ProjectKey } from '../../values/project-key.ts';
 import { columnsOf, type SqlOf } from '../columns.ts';
 import { type ThreadRow, threadColumns } from '../conversation-columns.ts';
 import type { ThreadRecord } from '../ports/threads.ts';
+import { toParticipants } from '../shown-participants.ts';
 import type { Row } from './sqlite-connection.ts';
 import type { Reads } from './sqlite-methods.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
@@ -19,8 +20,14 @@ export const THREAD_NUMBER_BY_ID = `FROM threads t INDEXED BY threads_by_id ${BY
 /** A row of the thread `t`. */
 export interface FoundThread extends ThreadRow {
   readonly threadNo: number;
+  /** JSON: see `shown-participants.ts`. */
+  readonly shown: string;
 }
-export const FOUND_COLUMNS: SqlOf<FoundThread> = { ...threadColumns('g.id'), threadNo: 't.thread_no' };
+export const FOUND_COLUMNS: SqlOf<FoundThread> = {
+  ...threadColumns('g.id'),
+  threadNo: 't.thread_no',
+  shown: 't.participants',
+};
 const THREAD_COLUMNS = columnsOf(FOUND_COLUMNS);
 
 /** A thread, and how many participants and unread messages were counted to read it. */
@@ -31,9 +38,6 @@ interface ReadThread {
 
 /** The parts of a thread beside its row. */
 function threadReader({ prepare }: Pick<SqliteReader, 'prepare'>) {
-  const mostRecent = prepare<[userId: string, lastSeenAt: number]>(`
-    SELECT user_id, last_seen_at FROM participants INDEXED BY participants_by_time WHERE thread_no = ?
-    ORDER BY last_seen_at DESC, user_id DESC LIMIT ${limits.PARTICIPANTS_SHOWN}`);
   const lastSeen = prepare<[number]>(
     'SELECT last_seen_at FROM participants WHERE thread_no = ? AND user_id = ?',
   );
@@ -51,8 +55,8 @@ function threadReader({ prepare }: Pick<SqliteReader, 'prepare'>) {
   return (row: Row | undefined, viewer: string | null): ReadThread | null => {
     if (row === undefined) return null;
     const found = THREAD_COLUMNS.toRecord(row);
-    const { threadNo, ...thread } = found;
-    const participants = mostRecent.all(threadNo).map(([userId, lastSeenAt]) => ({ userId, lastSeenAt }));
+    const { threadNo: _, shown, ...thread } = found;
+    const participants = toParticipants(shown);
     const after = viewer === null ? null : counted(found, viewer);
     // A viewer who is no participant has seen nothing, and the thread has the number of its messages.
     const all = Math.min(thread.userMessages + thread.actionMessages, limits.UNREAD_MAX);

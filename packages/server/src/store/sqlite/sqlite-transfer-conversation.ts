@@ -1,6 +1,7 @@
 import type { ProjectKey } from '../../values/project-key.ts';
 import { newMessage, recounted } from '../conversation-writes.ts';
 import { TransferError } from '../ports/transfer.ts';
+import { seenBy } from '../shown-participants.ts';
 import { messageWriteOf, threadWriteOf } from '../transfer-conversation.ts';
 import type { ConversationRecord, RecordOf } from '../transfer-records.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
@@ -10,14 +11,14 @@ import { type StoredThread, type ThreadActivity, ThreadWrites } from './sqlite-t
 /** An import records no changes. */
 const ORIGIN = { actor: { kind: 'command_line', id: null }, requestId: null } as const;
 
-/** The thread whose records are imported, and what its messages so far make of it. */
+/** The thread whose records are imported, and what its participants and messages so far make of it. */
 interface OpenThread {
   readonly project: ProjectKey;
   readonly stored: StoredThread;
   activity: ThreadActivity;
 }
 
-/** Threads, participants and messages of an import. The counts of one thread are in memory until another one follows. */
+/** Threads, participants and messages of an import. What they change of one thread is in memory until another one follows. */
 export class ConversationImport {
   readonly #threads: ThreadWrites;
   readonly #messages: MessageWrites;
@@ -53,8 +54,9 @@ export class ConversationImport {
     if (kind !== 'created') throw new TransferError('an earlier thread record is about the same', record);
   }
 
-  #insertParticipant({ stored }: OpenThread, { user, last_seen_at }: RecordOf<'participant'>): void {
-    this.#addParticipant.run(stored.threadNo, user, last_seen_at);
+  #insertParticipant(open: OpenThread, { user, last_seen_at }: RecordOf<'participant'>): void {
+    this.#addParticipant.run(open.stored.threadNo, user, last_seen_at);
+    open.activity = { ...open.activity, shown: seenBy(open.activity.shown, user, last_seen_at) };
   }
 
   #insertMessage(open: OpenThread, record: RecordOf<'message'>): void {
@@ -63,6 +65,7 @@ export class ConversationImport {
     this.#messages.insert(open.stored, record.id, write, { now, revision });
     const { activity } = open;
     open.activity = {
+      ...activity,
       ...recounted(activity, null, newMessage(write, now)),
       lastMessageAt: Math.max(activity.lastMessageAt ?? now, now),
     };
@@ -79,7 +82,7 @@ export class ConversationImport {
     return opened;
   }
 
-  /** Stores the counts of the last thread. */
+  /** Stores what changed of the last thread. */
   finish(): void {
     if (this.#open === null) return;
     const { project, stored, activity } = this.#open;
