@@ -14,6 +14,6 @@ export const toParticipants = (json: string): Participant[] =>
 export function seenBy(json: string, userId: string, at: number): string {
   const shown = (JSON.parse(json) as Shown[]).filter(([id]) => id !== userId);
   const isBefore = ([id, time]: Shown) => time > at || (time === at && compareCodePoints(id, userId) > 0);
-  const place = shown.findLastIndex(isBefore) + 1;
-  return JSON.stringify(shown.toSpliced(place, 0, [userId, at]).slice(0, limits.PARTICIPANTS_SHOWN));
+  const index = shown.findLastIndex(isBefore) + 1;
+  return JSON.stringify(shown.toSpliced(index, 0, [userId, at]).slice(0, limits.PARTICIPANTS_SHOWN));
 }

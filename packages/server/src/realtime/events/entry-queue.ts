@@ -29,7 +29,7 @@ export class EntryQueue {
 
   push(entry: Entry): void {
     if (this.#length === this.#ring.length) this.#grow();
-    this.#ring[this.#placeOf(this.#length)] = entry;
+    this.#ring[this.#indexOf(this.#length)] = entry;
     this.#length += 1;
     this.#textLength += textLength(entry);
   }
@@ -39,7 +39,7 @@ export class EntryQueue {
     const { first } = this;
     if (first === undefined) return undefined;
     this.#ring[this.#first] = undefined;
-    this.#first = this.#placeOf(1);
+    this.#first = this.#indexOf(1);
     this.#length -= 1;
     this.#textLength -= textLength(first);
     return first;
@@ -53,10 +53,10 @@ export class EntryQueue {
   }
 
   #at(index: number): Entry {
-    return this.#ring[this.#placeOf(index)] as Entry;
+    return this.#ring[this.#indexOf(index)] as Entry;
   }
 
-  #placeOf(index: number): number {
+  #indexOf(index: number): number {
     return (this.#first + index) & (this.#ring.length - 1);
   }
 
