@@ -159,8 +159,8 @@ export class Application {
 
   #authenticated(exchange: RoutedExchange, route: Route, caller: object | null): void {
     exchange.caller = caller;
-    if (exchange.isPathMalformed) throw malformedPath(exchange);
     if (route.isLimited) this.#services.rateLimit?.count(exchange, callerKey(route, caller as Caller));
+    if (exchange.isPathMalformed) throw malformedPath(exchange);
     this.#receive(exchange, route);
   }
 
@@ -174,6 +174,8 @@ export class Application {
     if (error !== null) throw error;
     const body = new ReceivedBody(this.#services.bodyMemory);
     exchange.received = body;
+    // Another expectation was answered before. HTTP/1.0 has none.
+    if (headers.expect !== undefined && request.httpVersionMinor > 0) exchange.response.writeContinue();
     receiveBody(request, body, route.bodyMaxBytes, (failure) => {
       // The events of a body are not part of what began the request.
       runWithin(exchange.span, () => this.#received(exchange, route, failure));

@@ -39,8 +39,10 @@ export function isFresh(headers: IncomingHttpHeaders, revision: Revision): boole
 
 /** RFC 9110: `If-None-Match` compares weakly, `If-Match` strongly, so that a weak tag never matches there. */
 function revisions(header: string, weak: boolean): '*' | Revision[] {
-  if (header.trim() === '*') return '*';
-  return [...header.matchAll(/(W\/)?"([^"]*)"/g)]
+  // A sender, or a proxy before us, may repeat the header: Node joins its values.
+  const members = header.replaceAll(/"[^"]*"/g, '""').split(',');
+  if (members.some((member) => member.trim() === '*')) return '*';
+  return [...header.matchAll(/(?<=^|[\s,])(W\/)?"([^"]*)"/g)]
     .filter(([, isWeak]) => weak || isWeak === undefined)
     .map(([, , revision = '']) => revision);
 }

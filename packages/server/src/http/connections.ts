@@ -11,6 +11,7 @@ import type { Duplex } from 'node:stream';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { answerClientError, answerExpectation } from './client-errors.ts';
 import { closeLingering } from './lingering-close.ts';
+import { Pipeline } from './pipeline.ts';
 
 /**
  * Bytes of the request line with its headers. A location of 8 KiB takes 24 KiB in a query, and 100 IDs of 320 ASCII characters 32 KiB:
@@ -51,6 +52,8 @@ const NO_UPGRADES: Upgrades = { accepts: () => false, upgrade: (_request, socket
 interface Connection {
   /** The newest response; every other one on this connection is sent before it. */
   latest: ServerResponse | null;
+  /** Null until a request arrives before the answer to the one before it: few clients do that. */
+  pipeline: Pipeline | null;
   /** The next answer closes the connection. */
   isClosing: boolean;
   bytesRead: number;
@@ -90,13 +93,11 @@ export class HttpConnections {
         // The answers before it would come out of order.
         shouldUpgradeCallback: (request) => this.#isIdle(request.socket) && upgrades.accepts(request),
       },
-      (request, response) => {
-        if (!this.#track(request.socket, response)) return;
-        // Pipelined requests that arrived together are all tracked before the first of them is answered.
-        if (response.shouldKeepAlive) listener(request, response);
-        else nextTick(listener, request, response);
-      },
+      (request, response) => this.#receive(listener, request, response),
     );
+    // A client may end its side as soon as it has sent its requests. Node closes its own after the last answer.
+    (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
+    server.on('checkContinue', (request, response) => this.#receive(listener, request, response));
     server.on('upgrade', (request, socket, head) => upgrades.upgrade(request, socket, head));
     server.on('connection', (socket) => this.#add(socket));
     // With a listener Node leaves the closing to it.
@@ -110,6 +111,27 @@ export class HttpConnections {
     });
     this.#servers.push(server);
     return server;
+  }
+
+  #receive(
+    listener: RequestListener,
+    request: IncomingMessage,
+    response: ServerResponse<IncomingMessage> & { req: IncomingMessage },
+  ): void {
+    const connection = this.#connections.get(request.socket);
+    const before = connection?.latest ?? null;
+    if (connection === undefined || !this.#track(request.socket, response)) return;
+    const handle = () => {
+      // Pipelined requests that arrived together are all tracked before the first of them is answered.
+      if (response.shouldKeepAlive) listener(request, response);
+      else nextTick(listener, request, response);
+    };
+    if (before === null || before.writableFinished) {
+      handle();
+      return;
+    }
+    connection.pipeline ??= new Pipeline();
+    connection.pipeline.add(request, response, handle);
   }
 
   get isListening(): boolean {
@@ -169,6 +191,7 @@ export class HttpConnections {
     this.#accepted += 1;
     this.#connections.set(socket, {
       latest: null,
+      pipeline: null,
       isClosing: this.#isDraining,
       bytesRead: 0,
       idleSweeps: 0,
@@ -189,8 +212,8 @@ export class HttpConnections {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return false;
     const { latest, isClosing } = connection;
+    if (latest?.headersSent === true && !latest.shouldKeepAlive) return false;
     if (isClosing) {
-      if (latest?.headersSent === true && !latest.shouldKeepAlive) return false;
       // Of pipelined requests the last one closes the connection.
       if (latest?.headersSent === false) latest.shouldKeepAlive = true;
       response.shouldKeepAlive = false;

@@ -25,7 +25,7 @@ export interface ApiDescription {
 
 export interface DocsPage {
   /** The page whose examples send to this address. */
-  textFor(address: string): string;
+  textFor(address: string): Uint8Array;
   /** The Content-Security-Policy under which the page works: nothing is loaded, from here or from elsewhere. */
   readonly securityPolicy: string;
 }

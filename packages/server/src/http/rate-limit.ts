@@ -66,4 +66,5 @@ export class RateLimit {
   }
 }
 
-const secondsLeft = ({ endsAt }: Window, now: number) => String(Math.ceil((endsAt - now) / 1_000));
+/** In whole seconds. The times are fractions of milliseconds, whose difference can exceed the window by a rounding error. */
+const secondsLeft = ({ endsAt }: Window, now: number) => String(Math.ceil(Math.round(endsAt - now) / 1_000));

@@ -13,6 +13,15 @@ suite('If-Match and If-None-Match', () => {
     assert.deepEqual(precondition({ 'if-none-match': '*' }), { ifNoneMatch: '*' });
   });
 
+  test('If-None-Match and If-Match with a star among others match any revision, as where a proxy repeats the header', () => {
+    for (const star of ['*, *', '*,', '"a", *'])
+      assert.deepEqual(precondition({ 'if-none-match': star, 'if-match': star }), {
+        ifMatch: '*',
+        ifNoneMatch: '*',
+      });
+    assert.deepEqual(precondition({ 'if-none-match': '"a,*,b"' }), { ifNoneMatch: ['a,*,b'] });
+  });
+
   test('If-Match with a quoted star matches that revision alone, not any', () => {
     assert.deepEqual(precondition({ 'if-match': '"*"' }), { ifMatch: ['*'] });
   });
@@ -25,6 +34,7 @@ suite('If-Match and If-None-Match', () => {
   test('If-Match with a text that is no ETag matches no revision', () => {
     assert.deepEqual(precondition({ 'if-match': 'a' }), { ifMatch: [] });
     assert.deepEqual(precondition({ 'if-match': '' }), { ifMatch: [] });
+    assert.deepEqual(precondition({ 'if-match': 'w/"a", x"b"' }), { ifMatch: [] });
   });
 
   test('If-None-Match with the ETag of the revision, strong or weak, is a match', () => {

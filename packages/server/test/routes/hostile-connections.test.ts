@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { clockedServer } from '../support/clocked-server.ts';
 import { expectDone } from '../support/expect.ts';
+import { send } from '../support/http-client.ts';
 import type { Project } from '../support/project-client.ts';
 import { RawConnection, statuses } from '../support/raw-connection.ts';
+import { until } from '../support/waiting.ts';
 
 const server = clockedServer();
 let project: Project;
@@ -89,6 +91,80 @@ describe('pipelined requests', () => {
       statuses(text),
       names.flatMap(() => [200, 404]),
     );
+  });
+
+  test('of pipelined requests whose answers are not read, few are handled', async () => {
+    const docs = async () => {
+      const { text } = await send(server.raw.url, 'GET', '/metrics');
+      return Number(/duration_seconds_count\{[^}]*"\/docs"[^}]*\} (\d+)/.exec(text)?.[1] ?? 0);
+    };
+    const connection = open();
+    connection.pause();
+    connection.write(head('GET /docs').repeat(200));
+    await until('some are handled', async () => (await docs()) >= 16);
+    const before = await docs();
+    for (let count = 0; count < 20; count += 1) await alive();
+    assert.equal(await docs(), before);
+    assert.ok(before < 100, `${before}`);
+    connection.destroy();
+  });
+
+  test('a connection with more than a thousand unanswered requests is cut off', async () => {
+    const connection = open();
+    connection.pause();
+    connection.write('GET /docs HTTP/1.1\r\n\r\n'.repeat(2_700));
+    const isClosed = connection.closed().then(() => true);
+    connection.resume();
+    assert.ok(await isClosed);
+    await alive();
+  });
+
+  test('more pipelined requests than are handled at once are all answered, in order', async () => {
+    const connection = open();
+    const paths = Array.from({ length: 300 }, (_, index) => (index % 3 === 0 ? '/v1/nowhere' : '/healthz'));
+    connection.write(paths.map((path) => head(`GET ${path}`)).join(''));
+    const text = await connection.received((sofar) => statuses(sofar).length === 300);
+    assert.deepEqual(
+      statuses(text),
+      paths.map((path) => (path === '/healthz' ? 200 : 404)),
+    );
+    connection.destroy();
+  });
+
+  test('a client that ends its side behind its requests gets their answers', async () => {
+    const connection = open({ allowHalfOpen: true });
+    const body = '{"name":"Half"}';
+    const put = (id: string) =>
+      head(`PUT /v1/groups/${id}`, 'Content-Type: application/json', `Content-Length: ${body.length}`) + body;
+    connection.write(put('half-1') + put('half-2'));
+    connection.end();
+    assert.deepEqual(statuses(await connection.closed()), [200, 200]);
+  });
+
+  test('a request behind an answer that closes the connection is not applied', async () => {
+    const connection = open();
+    const body = '{"name":"Behind"}';
+    const put = head(
+      'PUT /v1/groups/behind',
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+    );
+    connection.write(`${head('POST /v1/nowhere', 'Transfer-Encoding: chunked')}2\r\n{}\r\n0\r\n\r\n`);
+    connection.write(put + body);
+    assert.deepEqual(statuses(await connection.closed()), [404]);
+    assert.notEqual((await project.get('/v1/groups/behind')).status, 200);
+  });
+
+  test('a request behind a stream is not applied, and a reader who ends their side leaves the stream', async () => {
+    const connection = open({ allowHalfOpen: true });
+    connection.write(head('GET /v1/groups/g/presence', 'Accept: text/event-stream'));
+    await connection.received((sofar) => sofar.includes('snapshot'));
+    const body = '{"name":"Behind"}';
+    const type = 'Content-Type: application/json';
+    connection.write(head('PUT /v1/groups/behind', type, `Content-Length: ${body.length}`) + body);
+    connection.end();
+    assert.deepEqual(statuses(await connection.closed()), [200]);
+    assert.notEqual((await project.get('/v1/groups/behind')).status, 200);
   });
 
   test('a write that cannot be stored fails alone, not those that reach the store in the same moment', async () => {
@@ -298,5 +374,17 @@ describe('what is not HTTP', () => {
     await connection.received((sofar) => sofar.includes('100 Continue'));
     connection.write(body);
     assert.deepEqual(statuses(await connection.closed()), [100, 200]);
+  });
+
+  test('a request with Expect: 100-continue that its head alone rejects gets no 100', async () => {
+    const type = 'Content-Type: application/json';
+    for (const [line, length, expected] of [
+      ['PUT /v1/users/u', 300_000, 413],
+      ['PUT /v1/nowhere', 12, 404],
+    ] as const) {
+      const connection = open();
+      connection.write(head(line, type, `Content-Length: ${length}`, 'Expect: 100-continue'));
+      assert.deepEqual(statuses(await connection.closed()), [expected]);
+    }
   });
 });

@@ -75,6 +75,7 @@ describe('the rate limit', () => {
         await project.get('/v1/users'),
         await limited.call(appToken, 'GET', '/v1/groups'),
         await project.put('/v1/groups/g', { name: 'G' }),
+        await project.get('/v1/groups/%FF'),
       ]);
       return (await answers).flat();
     });

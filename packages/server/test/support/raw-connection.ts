@@ -55,6 +55,15 @@ export class RawConnection {
     return this.#received;
   }
 
+  /** Reads nothing until {@link resume}. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
   /** Ends this side; the server can still send. */
   end(): void {
     this.#socket.end();

@@ -51,7 +51,15 @@ ${SCRIPTS.map((script) => html`<script type="module">${new Html(script)}</script
 </html>
 `;
   const pieces = page.text.split(SERVER_ADDRESS);
-  return { textFor: (address) => pieces.join(address), securityPolicy: policy(style) };
+  let last = { address: '', text: Buffer.alloc(0) };
+  return {
+    textFor(address) {
+      // Answers that wait for the network share it.
+      if (last.address !== address) last = { address, text: Buffer.from(pieces.join(address)) };
+      return last.text;
+    },
+    securityPolicy: policy(style),
+  };
 }
 
 const hashed = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
