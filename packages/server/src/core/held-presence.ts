@@ -122,7 +122,9 @@ export class HeldPresence {
     const holds = connections.flatMap((connection) =>
       connection.holdsOf(group).map((hold) => ({ ...hold, connection })),
     );
-    for (const { connection, writer, change } of holds.sort((one, other) => one.move - other.move)) {
+    for (const { connection, writer, change, move } of holds.sort((one, other) => one.move - other.move)) {
+      // It may have moved, ended or been released since the holds were read.
+      if (!connection.isAt(group, change, move)) continue;
       const holder = { connection: connection.name, lease };
       try {
         await this.#parts.clients.putPresence(writer, change, holder);

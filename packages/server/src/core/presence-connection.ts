@@ -17,6 +17,8 @@ interface Hold {
   move: number;
   /** An event of the group said that the user has left the location: another caller ended the hold. */
   isEnded: boolean;
+  /** The same since the last update: what the engine had of data is gone. */
+  hasLeft: boolean;
 }
 
 interface Owner {
@@ -87,18 +89,33 @@ export class PresenceConnection {
     }));
   }
 
+  /** Whether it still holds what {@link holdsOf} returned. */
+  isAt(group: Group, { region }: PresenceChange, move: number): boolean {
+    const hold = this.#endsAt === null ? this.#holds.get(group)?.get(region) : undefined;
+    return hold?.move === move && !hold.isEnded;
+  }
+
   remember(group: Group, writer: ClientWriter, { region, location, data }: PresenceChange): void {
     const holds = this.#holds.get(group) ?? this.#begin(group);
     const hold = holds.get(region);
     if (hold === undefined) {
-      holds.set(region, { writer, location, data, move: this.#owner.nextMove(), isEnded: false });
+      holds.set(region, {
+        writer,
+        location,
+        data,
+        move: this.#owner.nextMove(),
+        isEnded: false,
+        hasLeft: false,
+      });
       this.#size += 1;
       return;
     }
     if (hold.location !== location || hold.isEnded) hold.move = this.#owner.nextMove();
     hold.writer = writer;
     hold.location = location;
-    if (data !== undefined) hold.data = data;
+    // The data of a hold that has ended have ended with it.
+    if (data !== undefined || hold.hasLeft) hold.data = data;
+    hold.hasLeft = false;
     hold.isEnded = false;
   }
 
@@ -171,7 +188,10 @@ export class PresenceConnection {
       userId: this.userId,
       onEvent(location, isThere) {
         for (const hold of holds.values())
-          if (location === null || hold.location === location) hold.isEnded = !isThere;
+          if (location === null || hold.location === location) {
+            hold.isEnded = !isThere;
+            hold.hasLeft ||= !isThere;
+          }
       },
       get holdsAnything() {
         return isOpen() && holds.values().some(({ isEnded }) => !isEnded);

@@ -117,6 +117,32 @@ describe('the stream of the messages of a thread', () => {
     );
   });
 
+  test('a reader who is cut off among many missed messages gets the rest of them with Last-Event-ID', async () => {
+    const project = await projectWithThread(server);
+    const first = await open(project, MESSAGES);
+    const { id } = await first.snapshot();
+    first.close();
+    const ids = Array.from({ length: 8 }, (_, index) => `m${index}`);
+    const content = textContent('x'.repeat(100_000));
+    for (const message of ids) expectDone(await write(project, 't', message, { content }));
+    expectDone(await project.put(threadPath('t'), { name: 'Renamed' }));
+    const second = await open(project, MESSAGES, { 'last-event-id': id });
+    await second.until(
+      'all of them',
+      () => second.of('message').length === 8 && second.of('thread').length > 0,
+    );
+    const types = second.events.map(({ type }) => type);
+    assert.deepEqual(types, [...ids.map(() => 'message'), 'thread']);
+    for (const [index, event] of second.events.slice(0, -1).entries()) {
+      const again = await open(project, MESSAGES, { 'last-event-id': event.id });
+      await again.until('the rest', () => again.of('thread').length > 0);
+      assert.deepEqual(
+        again.of('message').map(({ data }) => data.id),
+        ids.slice(index + 1),
+      );
+    }
+  });
+
   test('a Last-Event-ID of another thread of the same ID is answered with a snapshot', async () => {
     const project = await projectWithThread(server);
     const first = await open(project, MESSAGES);

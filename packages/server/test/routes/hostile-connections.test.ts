@@ -93,7 +93,7 @@ describe('pipelined requests', () => {
     );
   });
 
-  test('of pipelined requests whose answers are not read, few are handled', async () => {
+  test('pipelined requests whose answers are not read are handled a few at a time', async () => {
     const docs = async () => {
       const { text } = await send(server.raw.url, 'GET', '/metrics');
       return Number(/duration_seconds_count\{[^}]*"\/docs"[^}]*\} (\d+)/.exec(text)?.[1] ?? 0);

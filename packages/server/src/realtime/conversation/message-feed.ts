@@ -169,7 +169,8 @@ export class MessageFeed extends ConversationFeed {
     );
   }
 
-  #eventsOf({ epoch, messages, removed, thread, threadPosition }: ThreadChanges, after: number): FeedEvent[] {
+  #eventsOf(changes: ThreadChanges, after: number): FeedEvent[] {
+    const { epoch, messages, removed, thread, threadPosition } = changes;
     const id = (position: number) => eventId({ epoch, position });
     const owner = { threadId: this.threadId, groupId: this.groupId };
     const events: FeedEvent[] = messages.map((message) => {
@@ -186,7 +187,8 @@ export class MessageFeed extends ConversationFeed {
     for (const { id: messageId, position } of removed) {
       events.push({ position, event: removedEvent(messageId, id(position)) });
     }
-    if (threadPosition > after)
+    // Where the changes are a part, a later part has it: a reader who resumes from its ID has everything before.
+    if (threadPosition > after && threadPosition <= changes.position)
       events.push({
         position: threadPosition,
         event: threadEvent(thread, id(threadPosition)),

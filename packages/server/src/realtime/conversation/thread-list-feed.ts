@@ -8,6 +8,7 @@ import { locationTest } from '../../values/location-pairs.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import {
   type EventPosition,
+  eventId,
   removedEvent,
   threadEvent,
   threadsSnapshot,
@@ -258,7 +259,7 @@ export class ThreadListFeed extends ConversationFeed {
     // Changes from before the feed began again are read once more.
     session.position = epoch === this.at.epoch ? position : NOWHERE;
     const token = pageTokens.next([...this.#listName], last);
-    return textOf([threadsSnapshot(threads, token, this.idAt(position))]);
+    return textOf([threadsSnapshot(threads, token, eventId({ epoch, position }))]);
   }
 
   /** The last event of each thread after a position, for a reader who has everything up to there. */

@@ -4,10 +4,10 @@ const CAPACITY_MIN = 16;
 
 /**
  * Entries in order, to which some are added at the end and from which some are removed at the front. They are in a ring that
- * doubles when it is full, and stays: an array that is cut at its front and grows at its end is copied again and again.
+ * doubles when it is full, and never shrinks: an array that is cut at its front and grows at its end is copied again and again.
  */
 export class EntryQueue {
-  /** As many as a power of two. */
+  /** Its length is a power of two. */
   #ring = new Array<Entry | undefined>(CAPACITY_MIN).fill(undefined);
   /** Where the first entry is. */
   #first = 0;

@@ -23,8 +23,8 @@ export class RecentEntries {
     for (const entry of entries) {
       this.#entries.push(entry);
       entry.lists = (entry.lists ?? 0) + 1;
+      this.trim();
     }
-    this.trim();
   }
 
   /** Whether all entries after an offset are stored. */

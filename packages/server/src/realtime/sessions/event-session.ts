@@ -70,7 +70,8 @@ export class EventSession extends Session {
   /** Writes a text. When the network has taken it and the reader lags, what it missed is read from the source. */
   write(text: Text): void {
     const { sink } = this;
-    if (sink === null) return;
+    // It may have ended while the source read.
+    if (sink === null || this.ending !== null) return;
     const pieces = sink.pieces(text);
     for (let index = 0; index < pieces.count; index += 1) {
       const isLast = index === pieces.count - 1;

@@ -30,7 +30,7 @@ export const FOUND_COLUMNS: SqlOf<FoundThread> = {
 };
 const THREAD_COLUMNS = columnsOf(FOUND_COLUMNS);
 
-/** A thread, and how many participants and unread messages were counted to read it. */
+/** A thread, and how many participants it shows and unread messages were counted for it. */
 interface ReadThread {
   readonly thread: ThreadRecord;
   readonly work: number;
