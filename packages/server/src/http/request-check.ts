@@ -54,7 +54,11 @@ export function requestCheck(operation: AnyOperation, services: HttpServices): R
 
   const finish = (exchange: Exchange, bodyErrors: ValidationErrors | null): Promise<never> | undefined => {
     let errors = bodyErrors;
-    if (pathIds !== null) errors = collect(pathIds, exchange, errors, inPath);
+    const pathErrors = pathIds === null ? null : collect(pathIds, exchange, null, inPath);
+    if (pathErrors !== null) {
+      errors ??= new ValidationErrors();
+      mergeErrors(errors, pathErrors);
+    }
     if (queryRequired || exchange.rawQuery !== NO_QUERY) errors = collect(query, exchange, errors, inQuery);
     else exchange.query = NO_QUERY;
     if (page !== null) errors = collect(page, exchange, errors);
@@ -64,7 +68,8 @@ export function requestCheck(operation: AnyOperation, services: HttpServices): R
     if (errors === null) return undefined;
     if (creation !== undefined) {
       const condition = operation.conditions === undefined ? {} : precondition(exchange.headers);
-      const isThere = () => creation.exists(exchange, services);
+      // What has an ID that is none does not exist, and PostgreSQL takes no NUL.
+      const isThere = async () => pathErrors === null && (await creation.exists(exchange, services));
       return rejectInvalidWrite(exchange.body as object, creation.required, condition, errors, isThere);
     }
     if (operation.rejectInvalid === undefined) throw validationError(errors);

@@ -280,3 +280,9 @@ describe('IDs in a body', () => {
     assert.equal(expectOk<{ id: string }>(await project.get('/v1/groups/a%252Fb')).id, 'a%2Fb');
   });
 });
+
+test('a write without its required fields is missing_field also where its path has a NUL, which no store takes', async () => {
+  const project = await server.project();
+  for (const path of ['groups/%00', 'threads/a%00b', 'threads/t/messages/%00', 'webhooks/%00'])
+    expectError(await project.put(`/v1/${path}`, {}), 400, 'missing_field');
+});

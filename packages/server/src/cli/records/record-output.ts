@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { rename, rm, stat } from 'node:fs/promises';
 import process from 'node:process';
@@ -21,9 +22,9 @@ export async function writeRecords(
 ): Promise<void> {
   if (path === null) return write(text, gzip, process.stdout);
   if (!(await isReplaceable(path))) return write(text, gzip, createWriteStream(path));
-  const partial = `${path}.partial`;
+  // Of this run alone: another one can write to the same path.
+  const partial = `${path}.${randomUUID()}.partial`;
   try {
-    await rm(partial, { force: true });
     await write(text, gzip, createWriteStream(partial, { flags: 'wx', flush: true, ...(mode && { mode }) }));
     await rename(partial, path);
   } catch (error) {
