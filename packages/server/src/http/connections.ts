@@ -95,8 +95,6 @@ export class HttpConnections {
       },
       (request, response) => this.#receive(listener, request, response),
     );
-    // A client may end its side as soon as it has sent its requests. Node closes its own after the last answer.
-    (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
     server.on('checkContinue', (request, response) => this.#receive(listener, request, response));
     server.on('upgrade', (request, socket, head) => upgrades.upgrade(request, socket, head));
     server.on('connection', (socket) => this.#add(socket));

@@ -84,8 +84,6 @@ export function answerStream(exchange: Exchange, session: Session): typeof TAKEN
   sendHead(exchange);
   // A request behind the stream would not be answered.
   exchange.response.shouldKeepAlive = false;
-  // A reader who ends their side has gone.
-  socket.once('end', () => socket.destroy());
   socket.once('close', () => session.close());
   if (socket.destroyed) session.close();
   else startOn(socket, session, new SseSink(socket, callersWords(exchange)));
