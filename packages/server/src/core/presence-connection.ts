@@ -90,9 +90,9 @@ export class PresenceConnection {
   }
 
   /** Whether it still holds what {@link holdsOf} returned. */
-  isAt(group: Group, { region }: PresenceChange, move: number): boolean {
+  isAt(group: Group, { region, data }: PresenceChange, move: number): boolean {
     const hold = this.#endsAt === null ? this.#holds.get(group)?.get(region) : undefined;
-    return hold?.move === move && !hold.isEnded;
+    return hold?.move === move && hold.data === data && !hold.isEnded;
   }
 
   remember(group: Group, writer: ClientWriter, { region, location, data }: PresenceChange): void {

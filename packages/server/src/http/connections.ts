@@ -105,20 +105,17 @@ export class HttpConnections {
     server.on('clientError', reject);
     server.on('connect', (_request, socket) => reject(new Error('this is no proxy'), socket));
     server.on('checkExpectation', (request, response) => {
-      if (this.#track(request.socket, response)) answerExpectation(request, response);
+      const connection = this.#connections.get(request.socket);
+      if (connection !== undefined && this.#track(connection, response)) answerExpectation(request, response);
     });
     this.#servers.push(server);
     return server;
   }
 
-  #receive(
-    listener: RequestListener,
-    request: IncomingMessage,
-    response: ServerResponse<IncomingMessage> & { req: IncomingMessage },
-  ): void {
+  #receive(listener: RequestListener, ...[request, response]: Parameters<RequestListener>): void {
     const connection = this.#connections.get(request.socket);
     const before = connection?.latest ?? null;
-    if (connection === undefined || !this.#track(request.socket, response)) return;
+    if (connection === undefined || !this.#track(connection, response)) return;
     const handle = () => {
       // Pipelined requests that arrived together are all tracked before the first of them is answered.
       if (response.shouldKeepAlive) listener(request, response);
@@ -206,9 +203,7 @@ export class HttpConnections {
    * Tracks the answer as the connection's latest one. False when the answer before it closes the connection: a request
    * behind that must not be applied, because it cannot be answered (RFC 9112, section 9.6).
    */
-  #track(socket: Socket, response: ServerResponse): boolean {
-    const connection = this.#connections.get(socket);
-    if (connection === undefined) return false;
+  #track(connection: Connection, response: ServerResponse): boolean {
     const { latest, isClosing } = connection;
     if (latest?.headersSent === true && !latest.shouldKeepAlive) return false;
     if (isClosing) {

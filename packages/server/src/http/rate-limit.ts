@@ -2,6 +2,8 @@ import { ServiceError } from '../core/service-error.ts';
 import type { Exchange } from './exchange.ts';
 
 const WINDOW_MS = 1_000;
+/** Headers have whole seconds: what is left of a window is always one. */
+const SECONDS_LEFT = '1';
 /** The windows that have ended are deleted once there are so many: one for each caller. */
 const WINDOWS_MAX = 5_000;
 
@@ -32,8 +34,8 @@ export class RateLimit {
     window.requests += 1;
     exchange.setHeader('ratelimit-limit', String(this.#max));
     exchange.setHeader('ratelimit-remaining', String(Math.max(0, this.#max - window.requests)));
-    exchange.setHeader('ratelimit-reset', secondsLeft(window, now));
-    this.#check(window, now);
+    exchange.setHeader('ratelimit-reset', SECONDS_LEFT);
+    this.#check(window);
   }
 
   /** Counts a frame of a socket, whose answer has no headers. @throws RateLimitError 429 `invalid_request` */
@@ -41,16 +43,15 @@ export class RateLimit {
     const now = performance.now();
     const window = this.#windowOf(caller, now);
     window.requests += 1;
-    this.#check(window, now);
+    this.#check(window);
   }
 
-  #check(window: Window, now: number): void {
+  #check(window: Window): void {
     if (window.requests <= this.#max) return;
-    const seconds = secondsLeft(window, now);
     throw new RateLimitError(
       'invalid_request',
-      `more than ${this.#max} requests in a second; try again in ${seconds} second`,
-      { status: 429, headers: { 'Retry-After': seconds } },
+      `more than ${this.#max} requests in a second; try again in ${SECONDS_LEFT} second`,
+      { status: 429, headers: { 'Retry-After': SECONDS_LEFT } },
     );
   }
 
@@ -65,6 +66,3 @@ export class RateLimit {
     return started;
   }
 }
-
-/** In whole seconds. The times are fractions of milliseconds, whose difference can exceed the window by a rounding error. */
-const secondsLeft = ({ endsAt }: Window, now: number) => String(Math.ceil(Math.round(endsAt - now) / 1_000));

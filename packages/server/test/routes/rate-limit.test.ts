@@ -75,10 +75,15 @@ describe('the rate limit', () => {
         await project.get('/v1/users'),
         await limited.call(appToken, 'GET', '/v1/groups'),
         await project.put('/v1/groups/g', { name: 'G' }),
-        await project.get('/v1/groups/%FF'),
       ]);
       return (await answers).flat();
     });
+  });
+
+  test('the rate limit counts requests whose path has escapes that do not decode', async () => {
+    const project = await limited.project();
+    const answers = await times(40, () => project.get('/v1/groups/%FF'));
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([400, 429]));
   });
 
   test('the rate limit applies to client tokens too, which are counted apart from the host’s requests', async () => {

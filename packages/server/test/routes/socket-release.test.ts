@@ -100,6 +100,23 @@ describe('a connection that is reset', () => {
     });
   }
 
+  test('data that ended with their location do not come back with a connectionID', async () => {
+    const p = await Presence.inNewProject(server);
+    const page = { connectionID: 'page-1' };
+    const data = async () => (await p.page({ expand: 'data' })).users.map(({ ephemeral }) => ephemeral.data);
+    await withSockets(async (keep) => {
+      const first = await keep(SocketClient.of(p.project, 'a', 'g', page));
+      await first.ok('present', { location: AT, data: { typing: true } });
+      await p.setAbsent('a', AT);
+      await first.ok('present', { location: AT });
+      assert.deepEqual(await data(), [[null]]);
+      await reset(p, first, 0);
+      const back = await keep(SocketClient.of(p.project, 'a', 'g', page));
+      await back.ok('absent', { location: THERE });
+      assert.deepEqual(await data(), [[null]]);
+    });
+  });
+
   test('a connectionID that is back within 2 s keeps its holds, and no stream has a departure', async () => {
     const p = await Presence.inNewProject(server);
     const page = { connectionID: 'page-1' };

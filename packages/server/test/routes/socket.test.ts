@@ -1,5 +1,6 @@
 /** GET /v1/client/socket: logging in, watching, and what ends it. */
 import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { Browser } from '../support/browser.ts';
 import { expectOk } from '../support/expect.ts';
@@ -136,6 +137,33 @@ describe('watches of a socket', () => {
         'a second snapshot',
         () => socket.frames.filter(({ event }) => event === 'snapshot').length === 2,
       );
+    });
+  });
+
+  test('no event of a watch comes after its unwatch was answered, also where it was about to catch up', async () => {
+    const project = await seeded();
+    const other = Browser.of(project, 'b', 'g');
+    assert.equal((await other.post('/v1/client/threads', { id: 't', name: 'T' })).status, 201);
+    await withSockets(async (keep) => {
+      const socket = await keep(SocketClient.of(project, 'a', 'g'));
+      const watch = await socket.ok('watch_messages', { threadID: 't' });
+      const { id: after } = await socket.event('snapshot');
+      await socket.ok('unwatch', { watch });
+      const content = [{ type: 'p', children: [{ text: 'x' }] }];
+      for (const id of ['1', '2', '3'])
+        assert.equal((await other.post('/v1/client/threads/t/messages', { id, content })).status, 201);
+      const tcp = (socket.ws as unknown as { _socket: Socket })._socket;
+      tcp.cork();
+      socket.send({ op: 'watch_messages', ref: 60, threadID: 't', after });
+      socket.send({ op: 'unwatch', ref: 61, watch: 60 });
+      socket.send({ op: 'watch', ref: 60, groupID: 'g' });
+      tcp.uncork();
+      await socket.event('snapshot');
+      await socket.ok('present', { location: AT });
+      await socket.event('arrived');
+      const ended = socket.frames.findIndex(({ ref }) => ref === 61);
+      const events = socket.frames.slice(ended).flatMap(({ event }) => event ?? []);
+      assert.deepEqual(events, ['snapshot', 'arrived']);
     });
   });
 

@@ -1,0 +1,67 @@
+/** Holds of sockets that are set again, one after the other, while their sockets go on. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { pino } from 'pino';
+import type { ClientWriter } from '../../src/core/caller.ts';
+import type { ClientSessions } from '../../src/core/client-session.ts';
+import { HeldGroup } from '../../src/core/held-group.ts';
+import { HeldPresence } from '../../src/core/held-presence.ts';
+import { type PresenceChange, presenceChange } from '../../src/core/presence-change.ts';
+import type { PresenceConnection } from '../../src/core/presence-connection.ts';
+import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
+import type { ProjectKey } from '../../src/values/project-key.ts';
+import { MovedClock } from '../support/moved-clock.ts';
+
+const TTL_SECONDS = 30;
+const REGION = { doc: 'd' };
+const project = 1 as ProjectKey;
+const writer = { project } as ClientWriter;
+const at = (page: string, data?: Record<string, unknown>) =>
+  presenceChange({ location: { ...REGION, page }, exclusiveWithin: REGION, ...(data && { data }) }, 'g');
+
+type Meanwhile = (second: PresenceConnection, group: HeldGroup<PresenceConnection>) => void;
+
+/** What is set again of the second of two connections, when `meanwhile` happens while the first one's hold is set. */
+async function setAgain(meanwhile: Meanwhile): Promise<PresenceChange[]> {
+  const set: [string, PresenceChange][] = [];
+  const { promise: isFirstSet, resolve: endFirst } = Promise.withResolvers<void>();
+  const clients: Pick<ClientSessions, 'putPresence'> = {
+    async putPresence(_writer, change, holder) {
+      set.push([holder?.connection ?? '', change]);
+      await isFirstSet;
+    },
+  };
+  const held = new HeldPresence({
+    clients: clients as ClientSessions,
+    presence: createMemoryPresence(),
+    clock: new MovedClock(),
+    log: pino({ level: 'silent' }),
+    presenceTtlSeconds: TTL_SECONDS,
+  });
+  try {
+    const group = new HeldGroup<PresenceConnection>({ project, groupId: 'g' }, held, TTL_SECONDS * 1_000);
+    const [first, second] = [await held.open(project, 'a', 'first'), await held.open(project, 'b', 'second')];
+    for (const connection of [first, second]) connection.remember(group, writer, at('1', { x: 1 }));
+    const done = held.setAgain([first, second], group, 'another lease');
+    meanwhile(second, group);
+    endFirst();
+    await done;
+    return set.filter(([connection]) => connection === 'second').map(([, change]) => change);
+  } finally {
+    held.close();
+  }
+}
+
+test('a hold that nothing happens to is set again with its data', async () => {
+  assert.deepEqual(await setAgain(() => {}), [at('1', { x: 1 })]);
+});
+
+test('a hold that moves, is left, gets other data or is released while others are set again is not set as it was', async () => {
+  const meanwhile: readonly Meanwhile[] = [
+    (second, group) => second.remember(group, writer, at('2')),
+    (second, group) => second.remember(group, writer, at('1', { x: 2 })),
+    (second, group) => second.forget(group, at('1').location),
+    (second) => void second.close(0),
+  ];
+  for (const happens of meanwhile) assert.deepEqual(await setAgain(happens), []);
+});
