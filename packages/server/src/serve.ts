@@ -1,9 +1,10 @@
 import { flushCompileCache } from 'node:module';
 import process from 'node:process';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import manifest from '../package.json' with { type: 'json' };
 import type { Environment, Settings } from './config/settings.ts';
 import { unknownVariables } from './config/unknown-variables.ts';
+import { openLog } from './log-output.ts';
 import { type RunningServer, start } from './start.ts';
 import { onStopSignals } from './stop-signals.ts';
 import { openTracing } from './tracing/open-tracing.ts';
@@ -14,7 +15,7 @@ import { openTracing } from './tracing/open-tracing.ts';
  * @throws what {@link start} throws
  */
 export async function serveUntilStopped(settings: Settings, environment: Environment): Promise<number> {
-  const log = pino({ level: settings.logLevel });
+  const log = openLog(settings.logLevel);
   endOnDefect(log);
   const signalled = stopSignal(log);
   for (const unknown of unknownVariables(environment)) log.warn(unknown);

@@ -1,13 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { mintClientToken, mintProjectToken } from './auth/sign.ts';
 import { once } from './concurrency/once.ts';
 import { type Environment, loadSettings, SettingsError } from './config/settings.ts';
 import { unknownVariables } from './config/unknown-variables.ts';
 import { AdvancedClock } from './core/advanced-clock.ts';
 import { type Credentials, newId, newSecret } from './core/credentials.ts';
+import { openLog } from './log-output.ts';
 import { start } from './start.ts';
 
 export interface StartRollcallOptions {
@@ -53,7 +53,7 @@ export async function startRollcall(options: StartRollcallOptions = {}): Promise
   const settings = loadSettings({ ...DEFAULTS, ...environment, ROLLCALL_DATA_DIR: folder });
   const project = { id: settings.projectId ?? newId('prj'), secret: settings.projectSecret ?? newSecret() };
   const clock = new AdvancedClock();
-  const log = pino({ level: environment.ROLLCALL_LOG_LEVEL === undefined ? 'silent' : settings.logLevel });
+  const log = openLog(environment.ROLLCALL_LOG_LEVEL === undefined ? 'silent' : settings.logLevel);
   const withProject = { ...settings, projectId: project.id, projectSecret: project.secret };
   const server = await start(withProject, { clock, log, print: () => {} });
   opened.defer(() => server.close());

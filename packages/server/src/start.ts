@@ -3,7 +3,7 @@ import * as events from 'node:events';
 import type { AddressInfo } from 'node:net';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import { buildApp } from './app.ts';
 import { createConfigured, createFirst } from './bootstrap.ts';
 import { once } from './concurrency/once.ts';
@@ -12,6 +12,7 @@ import { type Clock, systemClock } from './core/clock.ts';
 import { lockDataDirectory } from './data-directory.ts';
 import type { Application } from './http/application.ts';
 import { HttpConnections } from './http/connections.ts';
+import { openLog } from './log-output.ts';
 import { createServices, type Services } from './services.ts';
 import { startMessage } from './start-message.ts';
 import type { Tracing } from './tracing/tracing.ts';
@@ -50,7 +51,7 @@ const DRAIN_MS = 10_000;
 export async function start(settings: Settings, options: StartOptions = {}): Promise<RunningServer> {
   await checkEngine(settings);
   await using opened = new AsyncDisposableStack();
-  const { clock = systemClock, log = pino({ level: settings.logLevel }), drainMs = DRAIN_MS } = options;
+  const { clock = systemClock, log = openLog(settings.logLevel), drainMs = DRAIN_MS } = options;
   const stopDelayMs = settings.stopDelaySeconds * 1_000;
   if (settings.databaseUrl === null) {
     opened.defer(lockDataDirectory(settings.dataDir, (message) => log.warn(message)));

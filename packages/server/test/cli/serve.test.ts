@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import process from 'node:process';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { send } from '../support/http-client.ts';
+import { LAUNCHER } from '../support/launcher.ts';
+import { freePort } from '../support/own-program.ts';
 import { withDataDir } from '../support/server.ts';
+import { until } from '../support/waiting.ts';
 import { headersOfProject, KNOWN, requestsTo, rollcall, withServe } from './cli-process.ts';
 import { halfSent } from './half-sent.ts';
 
@@ -264,6 +268,30 @@ describe('a first start', () => {
     ),
   );
 });
+
+test('a server whose log cannot be written, as on a full disk, answers and stops like any other', () =>
+  withFreshDir(async (dataDir) => {
+    const port = await freePort();
+    const full = openSync('/dev/full', 'w');
+    const serve = [LAUNCHER, 'serve', '--port', `${port}`, '--data-dir', dataDir, ...KNOWN];
+    const env = { ...process.env, ROLLCALL_LOG_LEVEL: 'debug' };
+    const server = spawn(process.execPath, serve, { stdio: ['ignore', full, 'inherit'], env });
+    const ended = once(server, 'exit');
+    closeSync(full);
+    const isAlive = () =>
+      send(`http://127.0.0.1:${port}`, 'GET', '/healthz').then(
+        ({ status }) => status === 200,
+        () => false,
+      );
+    try {
+      await until('the server to answer', isAlive);
+      for (let count = 0; count < 50; count += 1) assert.ok(await isAlive());
+      server.kill('SIGTERM');
+      assert.deepEqual(await ended, [0, null]);
+    } finally {
+      server.kill('SIGKILL');
+    }
+  }));
 
 function writeNewerStore(file: string): void {
   const database = new DatabaseSync(file);

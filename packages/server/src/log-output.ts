@@ -1,0 +1,32 @@
+import { writeSync } from 'node:fs';
+import { type Logger, pino } from 'pino';
+
+const STDOUT = 1;
+/** How long lines wait for the reader of a full pipe: so often, and so many milliseconds each time. */
+const WAITS_MAX = 200;
+const WAIT_MS = 5;
+
+/**
+ * The log of this process, on standard output. A line that cannot be written is dropped: where the disk of the log is full,
+ * pino's own output ends the process, and tries without end to write the last line before that. A line waits up to a second for
+ * the reader of a pipe; after a dropped line the next ones do not wait until one is written.
+ */
+export const openLog = (level: string): Logger => pino({ level }, { write: writeLine });
+
+let waitsLeft = WAITS_MAX;
+
+function writeLine(line: string): void {
+  let rest = Buffer.from(line);
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(STDOUT, rest));
+      waitsLeft = WAITS_MAX;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || waitsLeft === 0) return;
+      waitsLeft -= 1;
+      Atomics.wait(neverNotified, 0, 0, WAIT_MS);
+    }
+  }
+}
+
+const neverNotified = new Int32Array(new SharedArrayBuffer(4));
