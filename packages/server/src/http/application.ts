@@ -13,6 +13,7 @@ import { ReceivedBody } from './bodies/received-body.ts';
 import type { HttpConnections } from './connections.ts';
 import { Cors } from './cors.ts';
 import { errorAnswer } from './error-answer.ts';
+import { expectsContinue, requireKnownExpectation } from './expectation.ts';
 import type { HttpServices } from './http-services.ts';
 import { callersWords } from './older-names.ts';
 import type { AnyOperation } from './operation.ts';
@@ -118,6 +119,7 @@ export class Application {
   #begin(exchange: RoutedExchange): void {
     try {
       this.#router.match(exchange);
+      requireKnownExpectation(exchange.request);
       this.#dispatch(exchange);
     } catch (error) {
       this.#fail(exchange, error);
@@ -174,8 +176,7 @@ export class Application {
     if (error !== null) throw error;
     const body = new ReceivedBody(this.#services.bodyMemory);
     exchange.received = body;
-    // Another expectation was answered before. HTTP/1.0 has none.
-    if (headers.expect !== undefined && request.httpVersionMinor > 0) exchange.response.writeContinue();
+    if (expectsContinue(request)) exchange.response.writeContinue();
     receiveBody(request, body, route.bodyMaxBytes, (failure) => {
       // The events of a body are not part of what began the request.
       runWithin(exchange.span, () => this.#received(exchange, route, failure));

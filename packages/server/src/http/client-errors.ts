@@ -1,7 +1,6 @@
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { errorBody, JSON_TYPE } from '../wire/json-answer.ts';
-import { Exchange } from './exchange.ts';
 import { closeLingering, stopReading } from './lingering-close.ts';
 import { newRequestId } from './request-id.ts';
 
@@ -53,13 +52,5 @@ function clientErrorText(code: string | undefined): string {
   return (
     `HTTP/1.1 ${status} ${reason}\r\nContent-Type: ${JSON_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
     `x-request-id: ${newRequestId()}\r\nConnection: close\r\n\r\n${body}`
-  );
-}
-
-/** Answers an `Expect` header other than `100-continue`, which Node hands over before any route sees it. */
-export function answerExpectation(request: IncomingMessage, response: ServerResponse): void {
-  new Exchange(request, response).send(
-    417,
-    errorBody('invalid_request', 'Expect: only 100-continue is understood'),
   );
 }

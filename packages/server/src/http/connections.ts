@@ -9,7 +9,7 @@ import { Server as NetServer, type Socket } from 'node:net';
 import { nextTick } from 'node:process';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { answerClientError, answerExpectation } from './client-errors.ts';
+import { answerClientError } from './client-errors.ts';
 import { closeLingering } from './lingering-close.ts';
 import { Pipeline } from './pipeline.ts';
 
@@ -82,20 +82,18 @@ export class HttpConnections {
 
   /** An HTTP server whose connections are tracked here. */
   createServer(listener: RequestListener, upgrades: Upgrades = NO_UPGRADES): Server {
-    const server = createServer(
-      {
-        maxHeaderSize: HEADERS_MAX_BYTES,
-        requestTimeout: this.#options.requestTimeoutMs,
-        connectionsCheckingInterval: this.#options.timeoutCheckMs,
-        keepAliveTimeout: KEEP_ALIVE_MS,
-        // A request without Host, or with an expectation, gets an answer like any other, not Node's bare one.
-        requireHostHeader: false,
-        // The answers before it would come out of order.
-        shouldUpgradeCallback: (request) => this.#isIdle(request.socket) && upgrades.accepts(request),
-      },
-      (request, response) => this.#receive(listener, request, response),
-    );
-    server.on('checkContinue', (request, response) => this.#receive(listener, request, response));
+    const server = createServer({
+      maxHeaderSize: HEADERS_MAX_BYTES,
+      requestTimeout: this.#options.requestTimeoutMs,
+      connectionsCheckingInterval: this.#options.timeoutCheckMs,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      // A request without Host, or with an expectation, gets an answer like any other, not Node's bare one.
+      requireHostHeader: false,
+      // The answers before it would come out of order.
+      shouldUpgradeCallback: (request) => this.#isIdle(request.socket) && upgrades.accepts(request),
+    });
+    const receive: RequestListener = (request, response) => this.#receive(listener, request, response);
+    for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, receive);
     server.on('upgrade', (request, socket, head) => upgrades.upgrade(request, socket, head));
     server.on('connection', (socket) => this.#add(socket));
     // With a listener Node leaves the closing to it.
@@ -104,10 +102,6 @@ export class HttpConnections {
       answerClientError(error, socket as Socket, this.#connections.get(socket as Socket)?.latest ?? null);
     server.on('clientError', reject);
     server.on('connect', (_request, socket) => reject(new Error('this is no proxy'), socket));
-    server.on('checkExpectation', (request, response) => {
-      const connection = this.#connections.get(request.socket);
-      if (connection !== undefined && this.#track(connection, response)) answerExpectation(request, response);
-    });
     this.#servers.push(server);
     return server;
   }
@@ -116,6 +110,7 @@ export class HttpConnections {
     const connection = this.#connections.get(request.socket);
     const before = connection?.latest ?? null;
     if (connection === undefined || !this.#track(connection, response)) return;
+    if (isFramingFaulty(request)) response.shouldKeepAlive = false;
     const handle = () => {
       // Pipelined requests that arrived together are all tracked before the first of them is answered.
       if (response.shouldKeepAlive) listener(request, response);
@@ -233,3 +228,7 @@ export class HttpConnections {
     }
   }
 }
+
+/** HTTP/1.0 has no transfer coding: where the next request begins may be read in another way by a proxy (RFC 9112, section 6.1). */
+const isFramingFaulty = ({ httpVersionMinor, headers }: IncomingMessage) =>
+  httpVersionMinor === 0 && headers['transfer-encoding'] !== undefined;

@@ -34,6 +34,7 @@ const ANSWERS: readonly [
   ['a conflict', 409, (p, headers) => p.post('/v1/groups', { id: 'g', name: 'G' }, headers)],
   ['stale', 412, (p, headers) => p.put('/v1/groups/g', { name: 'G' }, { ...headers, 'if-match': '"no"' })],
   ['too large', 413, (p, headers) => p.send('PUT', '/v1/groups/g', ' '.repeat(6_000), headers)],
+  ['an unknown expectation', 417, (p, headers) => p.get('/v1/groups', { ...headers, expect: 'tea' })],
   ['health', 200, (_, headers) => server.bare('GET', '/healthz', headers)],
   ['metrics', 200, (_, headers) => server.bare('GET', '/metrics', headers)],
 ];

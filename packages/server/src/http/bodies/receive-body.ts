@@ -35,7 +35,7 @@ export const hasNoBody = (headers: IncomingHttpHeaders): boolean =>
 /** Whether bytes follow the head of the request. */
 export function hasDeclaredBody(headers: IncomingHttpHeaders): boolean {
   const { 'content-length': length } = headers;
-  return (length !== undefined && length !== '0') || headers['transfer-encoding'] !== undefined;
+  return (length !== undefined && Number(length) !== 0) || headers['transfer-encoding'] !== undefined;
 }
 
 /** As most clients write it. */
