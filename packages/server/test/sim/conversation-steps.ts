@@ -34,7 +34,11 @@ export class ConversationSteps {
 
   #putThread(): Step {
     const [thread, context] = [this.#random.below(THREADS.length), this.#context()];
-    const [id, write] = [THREADS[thread] as string, this.#threadWrite(thread)];
+    const id = THREADS[thread] as string;
+    const write = {
+      ...this.#threadWrite(thread),
+      ...this.#random.sparse({ inGroup: this.#random.pick(GROUPS) }, 0.9),
+    };
     return step('putThread', [id, write, context], (store, project) =>
       store.threads.put(project, id, write, context),
     );
@@ -82,6 +86,7 @@ export class ConversationSteps {
       ...random.sparse({ createdAt: 1_000 * (message + 1) }, 0.5),
       ...random.sparse({ updatedAt: 700, deletedAt: 800 }, 0.95),
       ...random.sparse({ createThread: this.#threadWrite(thread) }, 0.3),
+      ...random.sparse({ inGroup: random.pick(GROUPS), ofAuthor: USERS[message] as string }, 0.9),
     };
     return step('putMessage', [threadId, id, write, context], (store, project) =>
       store.messages.put(project, threadId, id, write, context),
