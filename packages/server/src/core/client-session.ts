@@ -60,6 +60,7 @@ export class ClientSessions {
    */
   async enter(caller: ClientWriter, requested: string | null): Promise<string> {
     const groupId = groupOf(caller, requested);
+    if (!opens(caller, groupId)) return this.#rejectGroup(caller, groupId);
     await this.#logins.apply(caller);
     const { userId } = caller;
     const eligibility = await this.#parts.store.eligibility.find(caller.project, groupId, userId);
@@ -74,22 +75,25 @@ export class ClientSessions {
     change: PresenceChange,
     holder: PresenceHolder | null = null,
   ): Promise<void> {
-    requireTokenGroup(caller, change.groupId);
+    if (!opens(caller, change.groupId)) return this.#rejectGroup(caller, change.groupId);
     const put = () => this.#parts.presence.put(caller, caller.userId, change, holder, clientAccessError);
     return caller.details === null ? put() : this.#logins.apply(caller).then(put);
+  }
+
+  /** The user is checked first, as where the token opens the group. */
+  async #rejectGroup(caller: ClientWriter, groupId: string): Promise<never> {
+    await this.user({ ...caller, group: null });
+    throw groupNotFound(groupId, 'is not the one that the token opens');
   }
 }
 
 function groupOf(caller: ClientCaller, requested: string | null): string {
   const chosen = requested ?? caller.group;
   if (chosen === null) throw new Error('no group is requested, and the token names none');
-  requireTokenGroup(caller, chosen);
   return chosen;
 }
 
-function requireTokenGroup({ group }: ClientCaller, groupId: string): void {
-  if (group !== null && group !== groupId)
-    throw groupNotFound(groupId, 'is not the one that the token opens');
-}
+/** Whether the token is for this group, or for all of the user's. */
+const opens = ({ group }: ClientCaller, groupId: string) => group === null || group === groupId;
 
 type UserGroup = Static<typeof UserGroupList>['groups'][number];

@@ -117,6 +117,23 @@ describe('logging in', () => {
     expectNotFound(await Browser.of(project, 'nobody').viewer(), 'user_not_found', 'nobody');
   });
 
+  test('a deleted or unknown user is user_not_found also where the request names a group that the token does not open', async () => {
+    expectDone(await project.put('/v1/users/ada', { status: 'deleted' }));
+    for (const user of ['ada', 'nobody']) {
+      const browser = Browser.of(project, user, 'open');
+      for (const answer of [
+        await browser.putPresence({ groupID: 'other' }),
+        await browser.putPresence({ groupID: 'other', durable: true }),
+        await browser.get('/v1/client/groups/other/members'),
+        await browser.get('/v1/client/presence?groupID=other', { accept: 'text/event-stream' }),
+        await browser.get('/v1/client/threads?groupID=other'),
+        await browser.post('/v1/client/threads', { groupID: 'other', name: 'T' }),
+      ]) {
+        expectNotFound(answer, 'user_not_found', user);
+      }
+    }
+  });
+
   test('a login to a group that is set deleted, removed or left is group_not_found, also on an open session', async () => {
     const browser = Browser.of(project, 'ada', 'open');
     const rejected = async () => {
