@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { rename, rm, stat } from 'node:fs/promises';
+import { createWriteStream, fstatSync } from 'node:fs';
+import { readlink, realpath, rename, rm, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import process from 'node:process';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -15,18 +16,22 @@ interface RecordOutput {
   readonly mode?: number;
 }
 
-/** Writes text as fast as it is taken. A file has its name only when it is whole and on disk. */
+/**
+ * Writes text as fast as it is taken. A file has its name only when it is whole and on disk; symbolic links to it stay. A
+ * device or a pipe is written as it is.
+ */
 export async function writeRecords(
   text: AsyncIterable<string>,
   { path, gzip, mode }: RecordOutput,
 ): Promise<void> {
-  if (path === null) return write(text, gzip, process.stdout);
+  if (path === null || (await isStandardOutput(path))) return write(text, gzip, process.stdout);
   if (!(await isReplaceable(path))) return write(text, gzip, createWriteStream(path));
+  const file = await linkedFile(path);
   // Of this run alone: another one can write to the same path.
-  const partial = `${path}.${randomUUID()}.partial`;
+  const partial = `${file}.${randomUUID()}.partial`;
   try {
     await write(text, gzip, createWriteStream(partial, { flags: 'wx', flush: true, ...(mode && { mode }) }));
-    await rename(partial, path);
+    await rename(partial, file);
   } catch (error) {
     await rm(partial, { force: true });
     if (!(error instanceof InterruptedError)) throw error;
@@ -44,4 +49,23 @@ async function write(text: AsyncIterable<string>, gzip: boolean, target: Writabl
 async function isReplaceable(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => null);
   return found === null || found.isFile();
+}
+
+/** So is /dev/stdout. Opened anew, a file would lose what it has, and a socket cannot be opened. */
+async function isStandardOutput(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => null);
+  if (found === null) return false;
+  const { dev, ino } = fstatSync(process.stdout.fd);
+  return found.dev === dev && found.ino === ino;
+}
+
+/** The file that symbolic links lead to; it need not be there. */
+async function linkedFile(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    const target = await readlink(path).catch(() => null);
+    return target === null ? path : linkedFile(resolve(await realpath(dirname(path)), target));
+  }
 }
