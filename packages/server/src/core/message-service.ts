@@ -74,7 +74,7 @@ export class MessageService extends ResourceService<'messages'> {
       rejectedWrite(outcome, write.authorID);
     const { kind } = await this.writes.run<PutMessageOutcome>(
       writer,
-      (context) => this.store.messages.put(project, threadId, id, toStored(write), context),
+      (context) => this.store.messages.put(project, threadId, id, toStoredMessage(write), context),
       {
         fieldsRequired: rejected,
         fixedField: rejected,
@@ -160,7 +160,8 @@ function tooLarge(): ServiceError {
   return validationError(errors);
 }
 
-function toStored(write: MessageInput): StoredMessageWrite {
+/** The write as the store takes it. */
+export function toStoredMessage(write: MessageInput): StoredMessageWrite {
   const { authorID, content, metadata, createThread, ...rest } = write;
   const { createdTimestamp, updatedTimestamp, deletedTimestamp, ...fields } = rest;
   const times = {

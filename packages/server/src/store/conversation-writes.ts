@@ -2,7 +2,6 @@
 
 import type { MessageType, Status } from '@rollcall/protocol';
 import type { Change } from './changes.ts';
-import type { MessageRow } from './conversation-columns.ts';
 import type { Absent, IdSample, Written } from './outcomes.ts';
 import {
   type AuthorUnavailable,
@@ -179,7 +178,10 @@ const EMPTY_MESSAGE: MessageFields = {
 /** What a write of a message finds. What decides nothing is not read. */
 interface FoundForMessage {
   readonly thread: Pick<ThreadRecord, 'groupId'> | null;
-  readonly message: MessageRow | null;
+  readonly message: Pick<
+    MessageRecord,
+    'authorId' | 'createdAt' | 'updatedAt' | 'deletedAt' | 'revision'
+  > | null;
   groupStatus(groupId: string): Status | null;
   author(groupId: string, id: string): { readonly status: Status | null; readonly isMember: boolean };
   /** The users of the content who do not exist. */

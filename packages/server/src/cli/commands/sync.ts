@@ -10,14 +10,15 @@ import type { ApiConnection } from '../roster/api-connection.ts';
 import { type BatchLimits, batchLimits } from '../roster/batch-planner.ts';
 import { applyLines } from '../roster/batch-request.ts';
 import { LineCheck } from '../roster/check-lines.ts';
+import { CheckedRoster } from '../roster/checked-roster.ts';
 import {
   addConnectionOptions,
   type ConnectionFlags,
   readConcurrency,
   withConnection,
 } from '../roster/connection-options.ts';
-import { applyConversation, checkConversation } from '../roster/conversation-request.ts';
-import { noKnownIds } from '../roster/known-ids.ts';
+import { ConversationCheck } from '../roster/conversation-check.ts';
+import { applyConversation } from '../roster/conversation-request.ts';
 import { jsonSummary, textSummary } from '../roster/sync-report.ts';
 import { type SyncSummary, syncRoster } from '../roster/sync-roster.ts';
 
@@ -75,9 +76,9 @@ const writesOf = (connection: ApiConnection, limits: BatchLimits) => ({
 });
 
 function dryRunOf(connection: ApiConnection, limits: BatchLimits) {
-  const known = noKnownIds();
-  const { submit } = new LineCheck(connection, limits, known);
-  return { submit, submitConversation: checkConversation(connection, known) };
+  const checked = new CheckedRoster();
+  const { submit } = new LineCheck(connection, limits, checked);
+  return { submit, submitConversation: new ConversationCheck(connection, checked, systemClock).submit };
 }
 
 function throwIfIncomplete({ stopped, interruptedBy, rejected }: SyncSummary, dryRun: boolean): void {

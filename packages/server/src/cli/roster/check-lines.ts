@@ -2,7 +2,7 @@ import type { ChangeCounts } from '@rollcall/protocol';
 import type { ApiConnection } from './api-connection.ts';
 import type { BatchLimits } from './batch-planner.ts';
 import { batchBody, type Context, NO_CONTEXT, verdictOf } from './batch-request.ts';
-import { type KnownIds, noKnownIds } from './known-ids.ts';
+import { CheckedRoster } from './checked-roster.ts';
 import { type Entry, entryOf } from './roster-entry.ts';
 import type { Changes, Submit, Verdict } from './submit-lines.ts';
 
@@ -18,23 +18,19 @@ const ANY_NAME = '-';
 export class LineCheck {
   readonly #connection: ApiConnection;
   readonly #limits: BatchLimits;
-  readonly #known: KnownIds;
+  readonly #checked: CheckedRoster;
 
-  constructor(connection: ApiConnection, limits: BatchLimits, known = noKnownIds()) {
+  constructor(connection: ApiConnection, limits: BatchLimits, checked = new CheckedRoster()) {
     this.#connection = connection;
     this.#limits = limits;
-    this.#known = known;
+    this.#checked = checked;
   }
 
   readonly submit: Submit = async (entries) => {
     const verdict = await this.#check(entries);
-    if (verdict.kind === 'applied') for (const entry of entries) this.#store(entry);
+    if (verdict.kind === 'applied') for (const entry of entries) this.#checked.store(entry);
     return verdict;
   };
-
-  #store({ kind, id }: Entry): void {
-    if (id !== null) this.#known[`${kind}s`].add(id);
-  }
 
   #check(entries: readonly Entry[]): Promise<Verdict> {
     const context = this.#contextOf(entries);
@@ -48,10 +44,10 @@ export class LineCheck {
     const users = new Set<string>();
     const groups = new Map<string, string>();
     for (const { kind, id, members, item } of entries) {
-      for (const member of members) if (this.#known.users.has(member)) users.add(member);
+      for (const member of members) if (this.#checked.users.has(member)) users.add(member);
       if (id === null) continue;
-      if (kind === 'user' && this.#known.users.has(id)) users.add(id);
-      if (kind === 'group' && this.#known.groups.has(id)) groups.set(id, nameOf(item.name));
+      if (kind === 'user' && this.#checked.users.has(id)) users.add(id);
+      if (kind === 'group' && this.#checked.groups.has(id)) groups.set(id, nameOf(item.name));
     }
     return {
       users: Array.from(users, (id) => JSON.stringify({ id })),

@@ -5,7 +5,6 @@ import {
   MessageCreation,
   type Static,
   ThreadCreation,
-  usersNamedIn,
   ValidationErrors,
   validator,
 } from '@rollcall/protocol';
@@ -40,10 +39,6 @@ export function conversationEntry(
   if (!errors.clean) throw new LineError(`the ${kind} ${complaintOf(errors)}`);
   return { origin, kind, item } as ConversationEntry;
 }
-
-/** The users who must exist where the message is created. */
-export const usersOf = ({ authorID, content }: MessageLine): Set<string> =>
-  usersNamedIn(content, new Set([authorID]));
 
 const threadOf = (entry: ConversationEntry) =>
   entry.kind === 'thread' ? entry.item.id : entry.item.threadID;

@@ -1,0 +1,64 @@
+import type { Group, Status, User } from '@rollcall/protocol';
+import { type ApiConnection, errorOf, expectOk } from './api-connection.ts';
+import { pathSegment } from './api-path.ts';
+import type { CheckedRoster } from './checked-roster.ts';
+
+/** Users and groups as they would be after the checked lines of a dry run. What the server has of them is read once. */
+export class RosterReading {
+  readonly #connection: ApiConnection;
+  readonly #checked: CheckedRoster;
+  readonly #users = new Map<string, Status | null>();
+  readonly #groups = new Map<string, Status | null>();
+  /** Of one group: messages of a group mostly come together. */
+  #members: { readonly group: string; readonly users: ReadonlySet<string> } | null = null;
+
+  constructor(connection: ApiConnection, checked: CheckedRoster) {
+    this.#connection = connection;
+    this.#checked = checked;
+  }
+
+  /** Null where there is no such user. */
+  async userStatus(id: string): Promise<Status | null> {
+    const { users } = this.#checked;
+    const checked = users.get(id);
+    if (checked !== undefined) return checked;
+    let found = this.#users.get(id);
+    if (found === undefined) {
+      found = (await this.#find<User>('users', id))?.status ?? null;
+      this.#users.set(id, found);
+    }
+    return found ?? (users.has(id) ? 'active' : null);
+  }
+
+  /** Null where there is no such group. */
+  async groupStatus(id: string): Promise<Status | null> {
+    const { groups } = this.#checked;
+    const checked = groups.get(id);
+    if (checked?.status !== undefined) return checked.status;
+    let found = this.#groups.get(id);
+    if (found === undefined) {
+      found = (await this.#find<Group>('groups', id))?.status ?? null;
+      this.#groups.set(id, found);
+    }
+    return found ?? (checked === undefined ? null : 'active');
+  }
+
+  async isMember(group: string, user: string): Promise<boolean> {
+    const checked = this.#checked.groups.get(group)?.members;
+    if (checked !== undefined) return checked.includes(user);
+    let members = this.#members;
+    if (members?.group !== group) {
+      const found = await this.#find<Group>('groups', group);
+      members = { group, users: new Set(found?.members) };
+      this.#members = members;
+    }
+    return members.users.has(user);
+  }
+
+  async #find<Found>(kind: 'users' | 'groups', id: string): Promise<Found | null> {
+    const answer = await this.#connection.request('GET', `/v1/${kind}/${pathSegment(id)}`);
+    const { error } = errorOf(answer.json);
+    if (answer.status !== 200 && (error === 'user_not_found' || error === 'group_not_found')) return null;
+    return expectOk(answer).json as Found;
+  }
+}
