@@ -60,8 +60,8 @@ export function parseJsonObject(bytes: Uint8Array | null | undefined, what = 'th
  * Whether objects and arrays are nested deeper than in any legal body. Depth costs parsers and serialisers far more than
  * length, so it is checked first, in one pass over the bytes.
  */
-function nestsTooDeeply(bytes: Uint8Array): boolean {
-  if (bytes.length <= JSON_MAX_DEPTH) return false;
+export function nestsTooDeeply(bytes: Uint8Array, maxDepth = JSON_MAX_DEPTH): boolean {
+  if (bytes.length <= maxDepth) return false;
   let depth = 0;
   let inString = false;
   for (let index = 0; index < bytes.length; index += 1) {
@@ -72,7 +72,7 @@ function nestsTooDeeply(bytes: Uint8Array): boolean {
     } else if (byte === 0x22) inString = true;
     else if (byte === 0x7b || byte === 0x5b) {
       depth += 1;
-      if (depth > JSON_MAX_DEPTH) return true;
+      if (depth > maxDepth) return true;
     } else if (byte === 0x7d || byte === 0x5d) depth -= 1;
   }
   return false;

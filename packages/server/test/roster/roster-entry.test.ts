@@ -36,6 +36,9 @@ describe('lines of a roster', () => {
   }
 });
 
+const nested = (levels: number) =>
+  `{"type":"user","id":"u","metadata":{"n":${'['.repeat(levels)}${']'.repeat(levels)}}}`;
+
 describe('lines that cannot be sent', () => {
   const deep = `{"type":"user","id":"u","metadata":${'['.repeat(100_000)}1e400${']'.repeat(100_000)}}`;
   const cases: [what: string, text: string | Uint8Array, reason: RegExp][] = [
@@ -56,6 +59,7 @@ describe('lines that cannot be sent', () => {
       /1e400 cannot be stored/,
     ],
     ['is nested deeper than can be read with care', deep, /nested too deeply/],
+    ['is nested deeper than a body of the server may be', nested(16_398), /nested too deeply/],
   ];
   for (const [what, text, reason] of cases) {
     test(`a line that ${what} is rejected`, () => {

@@ -5,7 +5,7 @@ import { jwt, seconds } from '../support/jwt.ts';
 import { oneServer } from '../support/one-server.ts';
 import { withDataDir } from '../support/server.ts';
 import { until } from '../support/waiting.ts';
-import { counts, flagsOf, jsonLines, runCli, startCli } from './roster-cli.ts';
+import { counts, flagsOf, jsonLines, runCli, startCli, syncText } from './roster-cli.ts';
 
 const server = oneServer();
 const ada = jsonLines([{ type: 'user', id: 'ada' }]);
@@ -47,6 +47,15 @@ async function untilUserExists(url: string, id: string): Promise<void> {
   const request = requestsTo(url);
   await until(`user ${id}`, async () => (await request('GET', `/v1/users/${id}`)).status === 200);
 }
+
+test('a line that is nested deeper than a body may be is rejected with its number, and the others are applied', async () => {
+  const project = await server.project();
+  const nested = `${'['.repeat(16_398)}${']'.repeat(16_398)}`;
+  const text = `{"type":"user","id":"u","metadata":{"n":${nested}}}\n${ada}`;
+  const { code, rejections, json } = await syncText(project, text);
+  assert.deepEqual([code, json.users, json.refused], [1, counts(1), 1]);
+  assert.deepEqual(rejections, ['standard input:1: rejected: the line is nested too deeply']);
+});
 
 describe('a rejected token', () => {
   for (const command of [['sync', '-'], ['export']]) {

@@ -60,7 +60,6 @@ function written(item: JsonObject): string {
     return JSON.stringify(item);
   } catch (error) {
     if (error instanceof JsonObjectError) throw new LineError(error.message);
-    if (error instanceof RangeError) throw new LineError('the line is nested too deeply');
     throw error;
   }
 }
