@@ -95,11 +95,11 @@ export async function removeUnfinishedStore(dataDir: string): Promise<void> {
   removeUnfinishedFiles(join(dataDir, EMBEDDED_FILE));
 }
 
-/** Whether opening an existing embedded store would migrate it. Processes on PostgreSQL of other versions may run meanwhile. */
+/** Whether opening an existing embedded store migrates it. Processes on PostgreSQL of other versions may run meanwhile. */
 export async function needsMigration({ databaseUrl, dataDir }: StoreSettings): Promise<boolean> {
   if (databaseUrl !== null) return false;
-  const { needsSqliteMigration } = await import('./store/sqlite/sqlite-inspection.ts');
-  return needsSqliteMigration(join(dataDir, EMBEDDED_FILE));
+  const { outdatedSchema } = await import('./store/sqlite/sqlite-inspection.ts');
+  return outdatedSchema(join(dataDir, EMBEDDED_FILE)) !== null;
 }
 
 /** Inspects an existing store without changing it. @throws Error when it cannot be read */
@@ -124,27 +124,34 @@ export async function inspectRedisServer(url: string): Promise<ServerInspection>
   return inspection.inspectRedisServer(url);
 }
 
-/** Called once with a line for the operator, when a store can be written again only after another start. */
-type OnStoreLost = (reason: string) => void;
+interface OpenOptions {
+  /** Called once with a line for the operator, when a store can be written again only after another start. */
+  readonly onLost?: (reason: string) => void;
+  /** Default: the schema is created, or brought up to date. Otherwise it must be there. */
+  readonly migrates?: boolean;
+}
 
-/** Opens the store alone, for a command that needs no server. @throws StoreUnavailableError, SchemaTooNewError */
+/**
+ * Opens the store alone, for a command that needs no server.
+ * @throws StoreUnavailableError, SchemaTooNewError; SchemaTooOldError where it is not to be migrated
+ */
 export async function openStore(
   { databaseUrl, dataDir }: StoreSettings,
-  onLost: OnStoreLost = () => {},
+  { onLost = () => {}, migrates = true }: OpenOptions = {},
 ): Promise<Store> {
   if (databaseUrl !== null) {
     const { openPostgresStore } = await import('./store/postgres/postgres-store.ts');
-    return openPostgresStore({ url: databaseUrl });
+    return openPostgresStore({ url: databaseUrl, migrates });
   }
   const { openSqliteStore } = await import('./store/sqlite/sqlite-store.ts');
-  return openSqliteStore({ dataDir, onLost });
+  return openSqliteStore({ dataDir, onLost, migrates });
 }
 
 /** Opens all three; when one fails, those before it are closed again. @throws StoreUnavailableError, SchemaTooNewError */
-export async function openEngine(settings: Settings, onLost?: OnStoreLost): Promise<Engine> {
+export async function openEngine(settings: Settings, onLost?: OpenOptions['onLost']): Promise<Engine> {
   await using opened = new AsyncDisposableStack();
   const close = (port: { close(): Promise<void> }) => port.close();
-  const store = opened.adopt(await openStore(settings, onLost), close);
+  const store = opened.adopt(await openStore(settings, { ...(onLost && { onLost }) }), close);
   const presence = opened.adopt(await openPresence(settings), close);
   const broker = opened.adopt(await openBroker(settings), close);
   opened.move();

@@ -4,10 +4,12 @@ import { systemClock } from '../core/clock.ts';
 import { BY_COMMAND_LINE } from '../core/origins.ts';
 import { writeContext } from '../core/write-context.ts';
 import { lockDataDirectory } from '../data-directory.ts';
+import { SchemaTooOldError } from '../store/migration-files.ts';
 import type { CustomerRecord, ProjectRecord } from '../store/ports/projects.ts';
 import type { Store } from '../store/store.ts';
 import { needsMigration, openStore, type StoreSettings, storeExists } from '../wiring.ts';
 import { CommandError, usageError } from './command-error.ts';
+import { type NamedStore, namedStore } from './named-store.ts';
 
 /** The options of every command that opens the store itself, beside a running server or without one. */
 export interface StoreFlags {
@@ -18,33 +20,71 @@ export interface StoreFlags {
 /** The settings that select the store. */
 export const STORE_SETTINGS = ['dataDir', 'databaseUrl'] as const;
 
+/** What a command does with a store. One that only reads leaves the schema as it is. */
+type Access = 'read' | 'write';
+
 /**
  * Opens the store of the flags or the environment for as long as `use` runs.
- * @throws CommandError when there is none: a command creates no empty store
+ * @throws CommandError when there is none, or only one of an older schema that is to be read
  */
 export async function withStore<Result>(
   flags: StoreFlags,
+  access: Access,
   use: (store: Store) => Promise<Result>,
 ): Promise<Result> {
   const { dataDir, databaseUrl } = flags;
   const settings = loadSettings(process.env, { dataDir, databaseUrl });
-  const advice = ": name the server's directory with --data-dir, or start a server first";
-  return withExistingStore(settings, use, advice);
+  const advice = settings.databaseUrl === null ? IN_DIRECTORY : ': start a server on it first';
+  return access === 'read'
+    ? readStore(await namedStore(settings), use, advice)
+    : writeStore(settings, use, advice);
 }
 
-/** The same for a store of other settings. */
-export async function withExistingStore<Result>(
+const IN_DIRECTORY = ": name the server's directory with --data-dir, or start a server first";
+
+async function writeStore<Result>(
   settings: StoreSettings,
   use: (store: Store) => Promise<Result>,
-  advice = '',
+  advice: string,
 ): Promise<Result> {
-  if (!(await storeExists(settings)))
-    throw new CommandError(`there is no store in ${settings.dataDir}${advice}`);
+  // A command creates no embedded store.
+  if (!(await storeExists(settings))) throw noStore(settings.dataDir, advice);
   await using opened = new AsyncDisposableStack();
   // A server of an older version may use the store: it is migrated under the lock of the directory only.
   if (await needsMigration(settings)) opened.defer(lockDataDirectory(settings.dataDir));
   return await use(opened.adopt(await openStore(settings), (store) => store.close()));
 }
+
+/** Opens a store to read it, for as long as `use` runs. @throws CommandError when it has not the schema of this version */
+export async function readStore<Result>(
+  store: NamedStore,
+  use: (store: Store) => Promise<Result>,
+  advice = '',
+): Promise<Result> {
+  const opened = await openToRead(store);
+  if (opened === null) throw noStore(store.databaseUrl === null ? store.dataDir : store.name, advice);
+  try {
+    return await use(opened);
+  } finally {
+    await opened.close();
+  }
+}
+
+/** The store as it is; null where there is none. @throws CommandError when it has an older schema */
+export async function openToRead(store: NamedStore): Promise<Store | null> {
+  try {
+    return await openStore(store, { migrates: false });
+  } catch (error) {
+    if (!(error instanceof SchemaTooOldError)) throw error;
+    if (error.version === 0) return null;
+    const { version, latest } = error;
+    const found = `${store.name} has schema version ${version}, older than the ${latest} of this version of Rollcall`;
+    throw new CommandError(`${found}: start "rollcall serve" on it, which migrates it`);
+  }
+}
+
+const noStore = (location: string, advice: string) =>
+  new CommandError(`there is no store in ${location}${advice}`);
 
 /** The context of what a command writes. A running server orders its changes and follows them within a second. */
 export const commandLineContext = () => writeContext(systemClock, BY_COMMAND_LINE);

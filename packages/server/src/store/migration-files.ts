@@ -11,6 +11,24 @@ export function requireKnownSchema(version: number, latest: number): void {
   );
 }
 
+/** The store has an older schema than this version, or none yet (version 0), and is not to be migrated. */
+export class SchemaTooOldError extends Error {
+  readonly version: number;
+  readonly latest: number;
+
+  constructor(version: number, latest: number) {
+    super(`the store has schema version ${version}, older than the ${latest} of this version of Rollcall`);
+    this.version = version;
+    this.latest = latest;
+  }
+}
+
+/** @throws SchemaTooNewError, SchemaTooOldError unless the store has the latest schema */
+export function requireCurrentSchema(version: number, latest: number): void {
+  requireKnownSchema(version, latest);
+  if (version < latest) throw new SchemaTooOldError(version, latest);
+}
+
 export interface Migration {
   readonly number: number;
   readonly file: string;

@@ -105,7 +105,7 @@ test('a command does not migrate a store whose directory another process has loc
     const latest = Number(version());
     version(`PRAGMA user_version = ${latest - 1}`);
     const unlock = lockDataDirectory(dataDir);
-    const ended = await rollcall(['project', 'list', '--data-dir', dataDir]);
+    const ended = await rollcall(['project', 'create', 'P', '--data-dir', dataDir]);
     unlock();
     assert.equal(ended.code, 1);
     assert.match(ended.stderr, /^rollcall: another server uses the data directory [^\n]+\n$/);

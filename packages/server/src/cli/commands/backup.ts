@@ -38,7 +38,7 @@ async function backup(flags: BackupFlags): Promise<void> {
   const display = progressDisplay(process.stderr, systemClock, quiet);
   const tally = new TransferTally();
   await withInterruption((interruption) =>
-    withStore(flags, (store) => {
+    withStore(flags, 'read', (store) => {
       const batches = interruptible(store.transfer.export(), interruption);
       const text = storeFileText(tally.counted(batches, display));
       return writeRecords(text, { path, gzip: flags.gzip === true, mode: BACKUP_MODE });

@@ -26,7 +26,7 @@ function listCommand(): RollcallCommand {
     .option('--json', 'print a JSON array')
     .settings(STORE_SETTINGS)
     .action(async (flags: CustomerFlags) => {
-      const customers = await withStore(flags, (store) => store.customers.list());
+      const customers = await withStore(flags, 'read', (store) => store.customers.list());
       const shown = customers.map(summaryFields);
       if (flags.json === true) return printJson(shown);
       const rows = shown.map(({ id, name, created_at }) => [id, name, created_at]);
@@ -48,7 +48,7 @@ function createCommand(): RollcallCommand {
 
 async function create(name: string, flags: CustomerFlags): Promise<void> {
   const customer = { id: flags.id ?? newId('cus'), secret: newSecret(), name, createdAt: systemClock.now() };
-  const created = await withStore(flags, (store) => store.customers.create(customer));
+  const created = await withStore(flags, 'write', (store) => store.customers.create(customer));
   if (!created) throw new CommandError(`the customer ${customer.id} already exists`);
   if (flags.json === true) return printJson(createdFields(customer));
   printLine(`customer ID      ${customer.id}`);

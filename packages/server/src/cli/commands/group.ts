@@ -47,7 +47,7 @@ function disconnectCommand(): RollcallCommand {
 }
 
 async function connect(id: string, flags: GroupFlags, workspace: string | null, done: string): Promise<void> {
-  await withStore(flags, async (store) => {
+  await withStore(flags, 'write', async (store) => {
     const project = await chosenProject(store, flags.project);
     const outcome = await store.groups.connect(project.key, id, workspace, commandLineContext());
     if (outcome.kind !== 'absent') return;

@@ -1,9 +1,9 @@
 import { Option } from 'commander';
 import { usageError } from '../command-error.ts';
+import { isSameStore, storeOfFlags } from '../named-store.ts';
 import { RollcallCommand } from '../rollcall-command.ts';
 import { addImportOptions, type ImportFlags, importStore } from '../transfer/import-store.ts';
-import { isSameStore, storeOfFlags } from '../transfer/named-store.ts';
-import { withExistingStore } from '../with-store.ts';
+import { readStore } from '../with-store.ts';
 
 interface MigrateFlags extends ImportFlags {
   readonly fromDataDir?: string;
@@ -42,7 +42,7 @@ async function migrateStore(flags: MigrateFlags): Promise<void> {
   const from = await storeOfFlags('from', flags.fromDataDir, flags.fromDatabaseUrl);
   const to = await storeOfFlags('to', flags.toDataDir, flags.toDatabaseUrl);
   if (isSameStore(from, to)) throw usageError(`both options name ${from.name}`);
-  await withExistingStore(from, (store) =>
+  await readStore(from, (store) =>
     importStore({ batches: () => store.transfer.export(), position: () => from.name }, to, flags),
   );
 }

@@ -114,7 +114,7 @@ function deleteCommand(): RollcallCommand {
 }
 
 async function list(flags: ProjectFlags): Promise<void> {
-  const projects = await withStore(flags, (store) => store.projects.list(flags.customer ?? null));
+  const projects = await withStore(flags, 'read', (store) => store.projects.list(flags.customer ?? null));
   const shown = projects.map((project) => ({ ...summaryFields(project), customer_id: project.customerId }));
   if (flags.json === true) return printJson(shown);
   const rows = shown.map(({ id, name, customer_id, created_at }) => [id, name, customer_id, created_at]);
@@ -122,7 +122,7 @@ async function list(flags: ProjectFlags): Promise<void> {
 }
 
 async function create(name: string, flags: ProjectFlags): Promise<void> {
-  const shown = await withStore(flags, async (store) => {
+  const shown = await withStore(flags, 'write', async (store) => {
     const customerId = (await chosenCustomer(store, flags.customer)).id;
     const project = newProject({ customerId, name }, systemClock.now(), flags);
     const outcome = await store.projects.create(project);
@@ -155,7 +155,9 @@ async function change(
   apply: (store: Store, project: ProjectRecord) => Promise<boolean | { readonly kind: string }>,
   done?: string,
 ): Promise<void> {
-  const applied = await withStore(flags, async (store) => apply(store, await chosenProject(store, id)));
+  const applied = await withStore(flags, 'write', async (store) =>
+    apply(store, await chosenProject(store, id)),
+  );
   if (applied === false || (applied !== true && applied.kind === 'absent'))
     throw new CommandError(`there is no project ${id}`);
   if (done !== undefined) printLine(done);

@@ -1,9 +1,9 @@
 import process from 'node:process';
 import { loadSettings } from '../../config/settings.ts';
+import { namedStore } from '../named-store.ts';
 import { openRecordFile } from '../records/record-file.ts';
 import { RollcallCommand } from '../rollcall-command.ts';
 import { addImportOptions, type ImportFlags, importStore } from '../transfer/import-store.ts';
-import { namedStore } from '../transfer/named-store.ts';
 import { StoreFileReader } from '../transfer/store-file.ts';
 import { STORE_SETTINGS, type StoreFlags } from '../with-store.ts';
 

@@ -84,7 +84,7 @@ function signerOf(flags: TokenFlags): Promise<Signer> {
       throw usageError('--secret needs the ID that it belongs to: --project or --customer <id>');
     return Promise.resolve({ id, secret });
   }
-  return withStore(flags, (store) =>
+  return withStore(flags, 'read', (store) =>
     customer === undefined
       ? chosenProject(store, project)
       : chosenCustomer(store, customer === true ? undefined : customer),

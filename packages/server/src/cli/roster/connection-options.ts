@@ -68,7 +68,7 @@ async function tokensFor(flags: ConnectionFlags, environment: Environment): Prom
   if (flags.projectSecret !== undefined) return signedTokens(id, flags.projectSecret);
   const named = flags.dataDir === undefined ? fromEnvironment(flags, environment) : null;
   if (named !== null) return named;
-  const project = await withStore(flags, (store) => chosenProject(store, flags.projectId));
+  const project = await withStore(flags, 'read', (store) => chosenProject(store, flags.projectId));
   return mintedTokens(project, systemClock);
 }
 

@@ -4,12 +4,13 @@ import { systemClock } from '../../core/clock.ts';
 import { lockDataDirectory } from '../../data-directory.ts';
 import { StoreNotEmptyError, TransferError, withKnownOwners } from '../../store/ports/transfer.ts';
 import type { TransferRecord } from '../../store/transfer-records.ts';
-import { inspectStore, openStore, type StoreSettings, storeExists } from '../../wiring.ts';
+import { openStore, type StoreSettings } from '../../wiring.ts';
 import { CommandError } from '../command-error.ts';
 import { InterruptedError, interruptible, withInterruption } from '../interruption.ts';
+import type { NamedStore } from '../named-store.ts';
 import { printJson, printLine } from '../output.ts';
 import { progressDisplay } from '../progress-display.ts';
-import { withExistingStore } from '../with-store.ts';
+import { openToRead } from '../with-store.ts';
 import { TransferTally } from './transfer-tally.ts';
 
 /** The options of the commands that fill a store. */
@@ -36,7 +37,7 @@ interface ImportSource {
 /** Imports all records into an empty store, or in a dry run only reads and checks them, and prints how many there were. */
 export async function importStore(
   source: ImportSource,
-  target: StoreSettings & { readonly name: string },
+  target: NamedStore,
   { dryRun, quiet, json }: ImportFlags,
 ): Promise<void> {
   const tally = new TransferTally();
@@ -79,12 +80,12 @@ async function write(
 }
 
 async function rehearse(
-  target: StoreSettings,
+  target: NamedStore,
   batches: AsyncIterable<readonly TransferRecord[]>,
 ): Promise<void> {
-  // Opening a store makes it: one that is not there is not opened.
-  const isThere = (await storeExists(target)) && (await inspectStore(target)).schemaVersion > 0;
-  const customers = isThere ? await withExistingStore(target, (store) => store.customers.list()) : [];
+  const store = await openToRead(target);
+  const customers = (await store?.customers.list()) ?? [];
+  await store?.close();
   if (customers.length > 0) throw new StoreNotEmptyError();
   for await (const _ of withKnownOwners(batches));
 }

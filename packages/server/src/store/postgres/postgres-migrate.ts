@@ -1,14 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseError } from 'pg';
-import { type Migration, migrationsIn, requireKnownSchema } from '../migration-files.ts';
+import {
+  type Migration,
+  migrationsIn,
+  requireCurrentSchema,
+  requireKnownSchema,
+} from '../migration-files.ts';
 import type { PostgresConnection } from './connections/postgres-connection.ts';
 
 const DIRECTORY = new URL('./migrations/', import.meta.url);
 /** How long another process's migration is waited for, and one of our own may take, in milliseconds. */
 const MIGRATION_LIMIT_MS = 10 * 60_000;
+/** How long the version of a schema may be waited for where nothing is migrated, in milliseconds. */
+const VERSION_LIMIT_MS = 30_000;
 
-const NO_SUCH_TABLE = '42P01';
+/** There is no such table, or another program's. */
+const NO_REGISTER = new Set(['42P01', '42703']);
 /** Another process was faster: it created the same table at once, or migrated before this one. */
 const LOST_TO_ANOTHER = new Set(['23505', '42P07', '42710', '40001']);
 const MOST_RACES = 20;
@@ -68,6 +76,12 @@ export async function migrate(connection: PostgresConnection): Promise<void> {
   }
 }
 
+/** Reads the schema's version, and changes nothing. @throws SchemaTooNewError, SchemaTooOldError unless it is this version's */
+export async function requireMigrated(connection: PostgresConnection): Promise<void> {
+  const until = performance.now() + VERSION_LIMIT_MS;
+  requireCurrentSchema(await schemaVersion(connection, until), latestSchemaVersion());
+}
+
 async function migrateOnce(connection: PostgresConnection, until: number): Promise<void> {
   // CockroachDB would end the transaction before each CREATE; others know no such setting, and need none.
   await connection.control('SET autocommit_before_ddl = off', until).catch(() => {});
@@ -116,7 +130,7 @@ export async function schemaVersion(connection: PostgresConnection, until: numbe
     const [row] = await connection.run(['SELECT max(number) FROM schema_migrations'], until);
     return Number(row?.[0] ?? 0);
   } catch (error) {
-    if (error instanceof DatabaseError && error.code === NO_SUCH_TABLE) return 0;
+    if (error instanceof DatabaseError && NO_REGISTER.has(error.code ?? '')) return 0;
     throw error;
   }
 }

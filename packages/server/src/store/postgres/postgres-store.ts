@@ -7,7 +7,7 @@ import { toStoreFailure } from './connections/postgres-errors.ts';
 import { LongReads } from './connections/postgres-snapshots.ts';
 import { type PostgresSettings, parsePostgresUrl } from './connections/postgres-url.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
-import { migrate } from './postgres-migrate.ts';
+import { migrate, requireMigrated } from './postgres-migrate.ts';
 import * as ports from './postgres-ports.ts';
 import { Purge } from './postgres-purge.ts';
 import { postgresTransfer } from './postgres-transfer.ts';
@@ -18,18 +18,22 @@ interface PostgresStoreOptions {
   readonly url: string;
   /** Default: those of the API. */
   readonly durableBounds?: DurableBounds;
+  /** Whether the schema is created and brought up to date, which is the default, or must be there. */
+  readonly migrates?: boolean;
 }
 
 /**
  * The Store (see the port) on PostgreSQL, for as many processes as there are. Brings the schema up to date first.
- * @throws SchemaTooNewError when a newer version has written the store; StoreUnavailableError when it cannot be reached.
+ * @throws SchemaTooNewError when a newer version has written the store; SchemaTooOldError where it is not to be migrated and has
+ * not this version's schema; StoreUnavailableError when it cannot be reached.
  */
 export async function openPostgresStore({
   url,
   durableBounds = DURABLE_BOUNDS,
+  migrates = true,
 }: PostgresStoreOptions): Promise<Store> {
   const settings = parsePostgresUrl(url);
-  await prepare(settings);
+  await prepare(settings, migrates ? migrate : requireMigrated);
   const timings = new StoreTimings('postgresql');
   const database = new PostgresDatabase(settings, undefined, timings);
   const longReads = new LongReads(settings);
@@ -62,10 +66,13 @@ export async function openPostgresStore({
   };
 }
 
-async function prepare(settings: PostgresSettings): Promise<void> {
+async function prepare(
+  settings: PostgresSettings,
+  makeReady: (connection: PostgresConnection) => Promise<void>,
+): Promise<void> {
   await using connection = await PostgresConnection.open(settings);
   try {
-    await migrate(connection);
+    await makeReady(connection);
   } catch (error) {
     throw toStoreFailure(error);
   }

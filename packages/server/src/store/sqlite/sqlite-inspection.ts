@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
+import { SchemaTooOldError } from '../migration-files.ts';
 import { BUSY_TIMEOUT_MS } from './sqlite-connection.ts';
-import { checkStoreFiles } from './sqlite-files.ts';
+import { checkStoreFiles, hasStoreFiles } from './sqlite-files.ts';
 import { latestSchemaVersion, schemaVersion } from './sqlite-migrate.ts';
 
 interface SqliteInspection {
@@ -10,15 +11,18 @@ interface SqliteInspection {
   readonly damages: readonly string[];
 }
 
-/** Whether opening the store would migrate it. False where it cannot be read: opening it reports the reason. */
-export function needsSqliteMigration(file: string): boolean {
+/** How the store's schema is older than this version's, or missing. Null also where it cannot be read: opening it reports the reason. */
+export function outdatedSchema(file: string): SchemaTooOldError | null {
+  const latest = latestSchemaVersion();
+  if (!hasStoreFiles(file)) return new SchemaTooOldError(0, latest);
   try {
     // SQLite deletes a log whose database is empty.
     checkStoreFiles(file);
     using database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
-    return schemaVersion(database) < latestSchemaVersion();
+    const version = schemaVersion(database);
+    return version < latest ? new SchemaTooOldError(version, latest) : null;
   } catch {
-    return false;
+    return null;
   }
 }
 

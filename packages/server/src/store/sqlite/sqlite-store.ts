@@ -5,6 +5,7 @@ import { DURABLE_BOUNDS, type DurableBounds } from '../durable-bounds.ts';
 import type { Store } from '../store.ts';
 import { StoreTimings } from '../store-timings.ts';
 import { StoreCondition } from './sqlite-condition.ts';
+import { outdatedSchema } from './sqlite-inspection.ts';
 import { sqlitePorts } from './sqlite-ports.ts';
 import { SqliteReader } from './sqlite-reader.ts';
 import { SnapshotPool } from './sqlite-snapshots.ts';
@@ -21,6 +22,8 @@ interface SqliteStoreOptions {
   readonly checkpointBytes?: number;
   /** Default: those of the API. */
   readonly durableBounds?: DurableBounds;
+  /** Whether the schema is created and brought up to date, which is the default, or must be there. */
+  readonly migrates?: boolean;
   /** Called once, when nothing can be written any more until another start, with a line for the operator. */
   readonly onLost?: (reason: string) => void;
 }
@@ -34,16 +37,20 @@ const CHECKPOINT_BYTES = 8 * 1_024 ** 2;
 /**
  * The embedded Store (see the port): SQLite in this process, in WAL mode and flushed at every commit. Reads run on the
  * calling thread, writes on one thread of their own.
- * @throws SchemaTooNewError when a newer version has written the store; StoreUnavailableError when it cannot be opened.
+ * @throws SchemaTooNewError when a newer version has written the store; SchemaTooOldError where it is not to be migrated and has
+ * not this version's schema; StoreUnavailableError when it cannot be opened.
  */
 export async function openSqliteStore({
   dataDir,
   checkpointBytes = CHECKPOINT_BYTES,
   durableBounds = DURABLE_BOUNDS,
+  migrates = true,
   onLost = () => {},
 }: SqliteStoreOptions): Promise<Store> {
-  mkdirSync(dataDir, { recursive: true });
   const file = join(dataDir, STORE_FILE);
+  const outdated = migrates ? null : outdatedSchema(file);
+  if (outdated !== null) throw outdated;
+  mkdirSync(dataDir, { recursive: true });
   const condition = new StoreCondition(onLost);
   const timings = new StoreTimings('sqlite');
   let reader: SqliteReader | null = null;

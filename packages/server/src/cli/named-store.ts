@@ -1,11 +1,11 @@
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { SETTINGS } from '../../config/setting-definitions.ts';
-import { databaseLocation, type StoreSettings } from '../../wiring.ts';
-import { usageError } from '../command-error.ts';
+import { SETTINGS } from '../config/setting-definitions.ts';
+import { databaseLocation, type StoreSettings } from '../wiring.ts';
+import { usageError } from './command-error.ts';
 
 /** A store with a name for messages: a directory, or a server and its database; never a password. */
-interface NamedStore extends StoreSettings {
+export interface NamedStore extends StoreSettings {
   readonly name: string;
 }
 
