@@ -20,7 +20,7 @@ import { Id, Timestamp } from './values.ts';
 export const WEBHOOK_URL_EXPECTED = `an absolute https URL of at most ${URL_MAX_LENGTH} characters, without user and password; http for networks that the operator allows`;
 export const WEBHOOK_AFTER_EXPECTED = 'latest, or the position of a change';
 
-const Url = text({
+export const WebhookUrl = text({
   'x-meaning': 'Where changes are sent, with POST.',
   maxLength: URL_MAX_LENGTH,
   format: 'http-url',
@@ -28,7 +28,7 @@ const Url = text({
   description: WEBHOOK_URL_EXPECTED,
 });
 
-const Types = list(
+export const WebhookTypes = list(
   oneOf(CHANGE_FILTERS, {
     description: 'a type of changes such as user.created, or all that begin alike: member.*',
   }),
@@ -45,8 +45,11 @@ const After = text({ description: WEBHOOK_AFTER_EXPECTED });
 /** Body of `PUT /v1/webhooks/<ID>`. */
 export const WebhookWrite = exactly(
   {
-    url: maybe(Url),
-    types: meaning(maybe(Types), 'Only these types of changes, from now on. Absent at the creation: all.'),
+    url: maybe(WebhookUrl),
+    types: meaning(
+      maybe(WebhookTypes),
+      'Only these types of changes, from now on. Absent at the creation: all.',
+    ),
     status: meaning(
       maybe(oneOf(['active', 'paused'], { description: '"active" or "paused"' })),
       'A `paused` webhook sends nothing, and goes on where it stopped when it is set `active`.',

@@ -6,6 +6,7 @@ import { type Settings, SettingsError } from './config/settings.ts';
 import { createMemoryPresence } from './presence/memory/memory-presence.ts';
 import type { PresenceStore } from './presence/presence-store.ts';
 import type { Store } from './store/store.ts';
+import type { TransferRecord } from './store/transfer-records.ts';
 
 /** The three ports of the service. */
 export interface Engine {
@@ -145,6 +146,12 @@ export async function openStore(
   }
   const { openSqliteStore } = await import('./store/sqlite/sqlite-store.ts');
   return openSqliteStore({ dataDir, onLost, migrates });
+}
+
+/** Checks that an empty store of either engine could import the records. @throws TransferError; what the stream throws */
+export async function checkImport(batches: AsyncIterable<readonly TransferRecord[]>): Promise<void> {
+  const { checkImport: check } = await import('./store/sqlite/sqlite-transfer.ts');
+  await check(batches);
 }
 
 /** Opens all three; when one fails, those before it are closed again. @throws StoreUnavailableError, SchemaTooNewError */

@@ -22,6 +22,8 @@ import {
   Status,
   text,
   UserItem,
+  WebhookTypes,
+  WebhookUrl,
 } from '@rollcall/protocol';
 
 /** Most rows of a batch of records: as many records, or as many memberships. */
@@ -33,9 +35,15 @@ const MESSAGE_BATCH_ROWS = 100;
 export const batchRows = (type: RecordType): number =>
   type === 'message' ? MESSAGE_BATCH_ROWS : TRANSFER_BATCH_ROWS;
 
-const Time = integer({ minimum: 0, description: 'milliseconds since 1970, a whole number' });
+/** The years that ISO 8601 writes with four digits, as answers do. */
+const YEARS = {
+  minimum: Date.parse('0000-01-01T00:00:00Z'),
+  maximum: Date.parse('9999-12-31T23:59:59.999Z'),
+};
+const TIME_EXPECTED = 'milliseconds since 1970, a whole number up to the year 9999';
+const Time = integer({ ...YEARS, minimum: 0, description: TIME_EXPECTED });
 /** Of imported threads and messages, which may be older. */
-const AnyTime = integer({ description: 'milliseconds since 1970, a whole number' });
+const AnyTime = integer({ ...YEARS, description: `${TIME_EXPECTED}, or down to the year 0` });
 const Secret = text({ minLength: 1, 'x-text': true, description: 'a secret' });
 /** Part of the `ETag` header. */
 const Revision = text({ pattern: '^[!#-~]{1,64}$', description: '1 to 64 visible ASCII characters' });
@@ -62,8 +70,8 @@ export const RECORD_SCHEMAS = {
   webhook: exactly({
     project: Id,
     id: Id,
-    url: text({ minLength: 1, 'x-text': true, description: 'a URL' }),
-    types: maybe(list(text(), { description: 'an array of types of changes' })),
+    url: WebhookUrl,
+    types: maybe(WebhookTypes),
     status: maybe(oneOf(['active', 'paused', 'failing'], { description: '"active", "paused" or "failing"' })),
     secret: Secret,
     previous_secret: maybe(Secret),

@@ -165,6 +165,8 @@ describe('files that rollcall restore rejects', () => {
     '{"type":"thread","project":"p","group":"g","id":"t","name":"T","created_at":1,"revision":"r"}';
   const MESSAGE =
     '{"type":"message","project":"p","thread":"t","id":"m","author":"u","content":[{"text":"x"}],"created_at":1,"revision":"r"}';
+  const WEBHOOK =
+    '{"type":"webhook","project":"p","id":"w","url":"https://w.example/","secret":"s","created_at":1}';
   const cases: readonly [what: string, text: string | Uint8Array, complaint: RegExp][] = [
     ['is empty', '', /-: ?|standard input is truncated/],
     ['is a roster', '{"type":"user","id":"ann"}\n', /standard input:1: expected \{"type":"rollcall_store"/],
@@ -238,27 +240,66 @@ describe('files that rollcall restore rejects', () => {
       /:6: the message record has a wrong content\[0\]\.text: expected a string/,
     ],
     [
+      'has a member without a record',
+      whole(CUSTOMER, PROJECT, GROUP, '{"type":"members","project":"p","group":"g","users":["u"]}'),
+      /:5: the group, or one of the users, has no earlier record; nothing was written/,
+    ],
+    ['has a time that is none', whole(CUSTOMER.replace(':1}', ':9e15}')), /:2: .* wrong created_at/],
+    ['has a time before 1970', whole(CUSTOMER.replace(':1}', ':-1}')), /:2: .* wrong created_at/],
+    [
+      'has a thread of no year',
+      whole(CUSTOMER, PROJECT, GROUP, THREAD.replace(':1,', ':-7e13,')),
+      /:5: the thread record has a wrong created_at: expected milliseconds since 1970/,
+    ],
+    [
+      'has a thread whose URL is none',
+      whole(CUSTOMER, PROJECT, GROUP, THREAD.replace('}', ',"url":"nowhere"}')),
+      /:5: the thread record has a wrong url/,
+    ],
+    [
+      'has a webhook whose URL is none',
+      whole(CUSTOMER, PROJECT, WEBHOOK.replace('https:', 'ftp:')),
+      /:4: the webhook record has a wrong url: expected an absolute https URL/,
+    ],
+    [
+      'has a webhook of unknown types',
+      whole(CUSTOMER, PROJECT, WEBHOOK.replace('}', ',"types":["user.sold"]}')),
+      /:4: the webhook record has a wrong types\[0\]/,
+    ],
+    [
       'has a message that is in the file twice',
       whole(CUSTOMER, PROJECT, GROUP, THREAD, MESSAGE, MESSAGE),
       /:7: an earlier message record is about the same/,
     ],
   ];
   for (const [what, text, complaint] of cases) {
-    test(`restore rejects a file that ${what}, and the store stays empty`, () =>
+    test(`restore and restore --dry-run reject a file that ${what}, and the store stays empty`, () =>
       withDataDir(undefined, async (directory) => {
         const dataDir = join(directory, 'to');
-        const { code, stdout, stderr } = await runCli(['restore', '-', '--data-dir', dataDir], {
-          input: text,
-        });
-        assert.deepEqual([code, stdout.toString()], [1, '']);
-        assert.match(stderr, complaint);
-        assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
-        assert.deepEqual(
-          (await exportedBy(embedded(dataDir))).filter((record) => !record.includes('service_key')),
-          [],
-        );
+        const args = ['restore', '-', '--data-dir', dataDir];
+        expectRejected(await runCli([...args, '--dry-run'], { input: text }), complaint);
+        assert.equal(existsSync(dataDir), false);
+        expectRejected(await runCli(args, { input: text }), complaint);
+        assert.deepEqual(await recordsBesideKey(embedded(dataDir)), []);
       }));
   }
+
+  test(
+    'restore into PostgreSQL rejects the same files with the same lines, and the store stays empty',
+    { skip: skipsPostgres },
+    () =>
+      withDatabase(async (databaseUrl) => {
+        for (const [what, text, complaint] of cases) {
+          const lines = new RegExp(complaint.source.replace('the embedded store in ', 'PostgreSQL at '));
+          const ended = await runCli(['restore', '-'], {
+            input: text,
+            env: { ROLLCALL_DATABASE_URL: databaseUrl },
+          });
+          expectRejected(ended, lines, what);
+          assert.deepEqual(await recordsBesideKey({ dataDir: '', databaseUrl }), [], what);
+        }
+      }),
+  );
 
   test('rollcall sync rejects a backup and names rollcall restore', () =>
     withBackup(async (text) => {
@@ -268,3 +309,16 @@ describe('files that rollcall restore rejects', () => {
       assert.match(stderr, /standard input is a backup of a whole store: read it with "rollcall restore"/);
     }));
 });
+
+function expectRejected(
+  { code, stdout, stderr }: Awaited<ReturnType<typeof runCli>>,
+  complaint: RegExp,
+  what = '',
+): void {
+  assert.deepEqual([code, stdout.toString()], [1, ''], what);
+  assert.match(stderr, complaint, what);
+  assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
+}
+
+const recordsBesideKey = async (store: Parameters<typeof exportedBy>[0]) =>
+  (await exportedBy(store)).filter((record) => !record.includes('service_key'));

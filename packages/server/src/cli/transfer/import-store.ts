@@ -2,9 +2,9 @@ import process from 'node:process';
 import type { Command } from 'commander';
 import { systemClock } from '../../core/clock.ts';
 import { lockDataDirectory } from '../../data-directory.ts';
-import { StoreNotEmptyError, TransferError, withKnownOwners } from '../../store/ports/transfer.ts';
+import { StoreNotEmptyError, TransferError } from '../../store/ports/transfer.ts';
 import type { TransferRecord } from '../../store/transfer-records.ts';
-import { openStore, type StoreSettings } from '../../wiring.ts';
+import { checkImport, openStore, type StoreSettings } from '../../wiring.ts';
 import { CommandError } from '../command-error.ts';
 import { InterruptedError, interruptible, withInterruption } from '../interruption.ts';
 import type { NamedStore } from '../named-store.ts';
@@ -87,5 +87,5 @@ async function rehearse(
   const customers = (await store?.customers.list()) ?? [];
   await store?.close();
   if (customers.length > 0) throw new StoreNotEmptyError();
-  for await (const _ of withKnownOwners(batches));
+  await checkImport(batches);
 }

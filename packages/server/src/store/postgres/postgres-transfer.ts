@@ -29,6 +29,7 @@ import {
   ConversationImport,
   DERIVE_CONVERSATIONS,
 } from './postgres-transfer-conversation.ts';
+import { requireReferences } from './postgres-transfer-references.ts';
 
 /** How long a transfer may take, in milliseconds: a day, for a large store and a slow reader. */
 const TIME_LIMIT_MS = 24 * 3_600_000;
@@ -87,22 +88,6 @@ const INSERTS = {
 const LOCK_IMPORTS = 'SELECT number FROM schema_migrations WHERE number = 0 FOR UPDATE';
 const COUNT_ACCOUNTS = 'SELECT (SELECT count(*) FROM customers), (SELECT count(*) FROM projects)';
 
-/** References to records that are not there: (project, and IDs). */
-const MISSING: Readonly<Record<string, string>> = {
-  'the group of a member': `
-    SELECT p.id, m.group_id FROM (SELECT DISTINCT project_id, group_id FROM memberships) m
-    JOIN projects p USING (project_id)
-    WHERE NOT EXISTS (SELECT 1 FROM groups g WHERE g.project_id = m.project_id AND g.id = m.group_id) LIMIT 1`,
-  'a member': `
-    SELECT p.id, m.group_id, m.user_id FROM memberships m JOIN projects p USING (project_id)
-    WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.project_id = m.project_id AND u.id = m.user_id) LIMIT 1`,
-  'the membership of a durable presence': `
-    SELECT p.id, d.group_id, d.user_id FROM durable_presence d JOIN projects p USING (project_id)
-    WHERE NOT EXISTS (
-      SELECT 1 FROM memberships m
-      WHERE m.project_id = d.project_id AND m.group_id = d.group_id AND m.user_id = d.user_id) LIMIT 1`,
-};
-
 /** The rows that follow from the other rows. */
 const DERIVE: readonly Call[] = [
   [
@@ -154,6 +139,20 @@ type WrittenRecord = Exclude<TransferRecord, ConversationRecord>;
 type WrittenType = WrittenRecord['type'];
 const isRow = (record: TransferRecord): record is WrittenRecord => !isOfConversation(record);
 
+/** A key that is taken, also by another row of the same statement. */
+const TWICE = new Set(['23505', '21000']);
+
+/** A batch in its order, cut where another type of records begins: those name records of earlier types. */
+function ofOneType(batch: readonly TransferRecord[]): TransferRecord[][] {
+  const runs: TransferRecord[][] = [];
+  for (const record of batch) {
+    const last = runs.at(-1);
+    if (last?.[0]?.type === record.type) last.push(record);
+    else runs.push([record]);
+  }
+  return runs;
+}
+
 /** One transaction on a connection of its own. */
 class PostgresImport {
   readonly #connection: PostgresConnection;
@@ -174,8 +173,8 @@ class PostgresImport {
     await this.#connection.begin('READ COMMITTED', SETTINGS, this.#until);
     await this.#run([LOCK_IMPORTS]);
     await this.#requireAccounts();
-    for await (const batch of withKnownOwners(batches)) await this.#insert(batch);
-    for (const [what, sql] of Object.entries(MISSING)) await this.#requireNone(what, sql);
+    for await (const batch of withKnownOwners(batches))
+      for (const records of ofOneType(batch)) await this.#insert(records);
     for (const call of DERIVE) await this.#run(call);
     // A server that was started meanwhile has made a customer.
     await this.#requireAccounts();
@@ -192,24 +191,30 @@ class PostgresImport {
       throw new StoreNotEmptyError();
   }
 
-  async #requireNone(what: string, sql: string): Promise<void> {
-    const [row] = await this.#run([sql]);
-    if (row === undefined) return;
-    const [project, ...ids] = row.map((id) => JSON.stringify(id));
-    throw new TransferError(`project ${project}: ${what} is missing: ${ids.join(', ')}`);
+  /** Writes records of one type in their order. @throws TransferError for the first one that contradicts what is there */
+  async #insert(records: readonly TransferRecord[]): Promise<void> {
+    await this.#connection.control('SAVEPOINT records', this.#until);
+    try {
+      await this.#write(records);
+      await this.#connection.control('RELEASE SAVEPOINT records', this.#until);
+    } catch (error) {
+      if (!(error instanceof DatabaseError) || !TWICE.has(error.code ?? '')) throw error;
+      const [only, ...others] = records;
+      if (only !== undefined && others.length === 0)
+        throw new TransferError(`an earlier ${only.type} record is about the same`, only, error);
+      // One by one, to find the record.
+      await this.#connection.control('ROLLBACK TO SAVEPOINT records', this.#until);
+      for (const record of records) await this.#insert([record]);
+    }
   }
 
-  async #insert(batch: readonly TransferRecord[]): Promise<void> {
-    const calls = [...Map.groupBy(batch.filter(isRow), ({ type }) => type)].flatMap(([type, records]) =>
-      this.#callsFor(type, records),
-    );
-    try {
-      await Promise.all(calls.map((call) => this.#run(call)));
-      await this.#conversation.insert(batch.filter(isOfConversation));
-    } catch (error) {
-      if (!(error instanceof DatabaseError) || error.code !== '23505') throw error;
-      throw new TransferError(`a record is there twice: ${error.detail}`, undefined, error);
-    }
+  async #write(records: readonly TransferRecord[]): Promise<void> {
+    const run = (call: Call) => this.#run(call);
+    await requireReferences(records, run, (record) => this.#keyOf(record));
+    const rows = records.filter(isRow);
+    const [row] = rows;
+    if (row !== undefined) await Promise.all(this.#callsFor(row.type, rows).map(run));
+    await this.#conversation.insert(records.filter(isOfConversation));
   }
 
   #callsFor(type: WrittenType, records: readonly WrittenRecord[]): Call[] {

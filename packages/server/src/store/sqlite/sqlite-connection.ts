@@ -20,6 +20,8 @@ export interface Statement<Columns extends Row = Row> {
 
 interface ConnectionOptions {
   readonly readOnly: boolean;
+  /** The database ends with the connection: nothing is made durable, or rolled back. */
+  readonly isTemporary?: boolean;
   /** Maps SQLite's error to the one that a statement throws. Default: SQLite's error. */
   readonly toFailure?: (error: unknown) => unknown;
 }
@@ -29,11 +31,15 @@ export class SqliteConnection {
   readonly database: DatabaseSync;
   readonly #toFailure: (error: unknown) => unknown;
 
-  constructor(file: string, { readOnly, toFailure = (error) => error }: ConnectionOptions) {
+  constructor(
+    file: string,
+    { readOnly, isTemporary = false, toFailure = (error) => error }: ConnectionOptions,
+  ) {
     this.#toFailure = toFailure;
     this.database = new DatabaseSync(file, { readOnly, timeout: BUSY_TIMEOUT_MS });
     this.database.exec(`PRAGMA mmap_size = ${MMAP_BYTES}; PRAGMA temp_store = MEMORY`);
-    if (!readOnly) this.#makeDurable(file);
+    if (isTemporary) this.database.exec('PRAGMA journal_mode = OFF');
+    else if (!readOnly) this.#makeDurable(file);
   }
 
   #makeDurable(file: string): void {

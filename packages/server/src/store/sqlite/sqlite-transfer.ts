@@ -1,7 +1,7 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import type { Json } from '../../values/json.ts';
-import type { DurableBounds } from '../durable-bounds.ts';
+import { DURABLE_BOUNDS, type DurableBounds } from '../durable-bounds.ts';
 import { StoreNotEmptyError, TransferError, type TransferStore, withKnownOwners } from '../ports/transfer.ts';
 import {
   batchRows,
@@ -23,6 +23,7 @@ import { type Row, SqliteConnection, type Statement } from './sqlite-connection.
 import { DurablePresenceWrites } from './sqlite-durable-presence-writes.ts';
 import { SEQ_BITS } from './sqlite-message-numbers.ts';
 import { CONTENT, MESSAGE_TYPE } from './sqlite-messages.ts';
+import { migrate } from './sqlite-migrate.ts';
 import type { SnapshotPool } from './sqlite-snapshots.ts';
 import { ConversationImport } from './sqlite-transfer-conversation.ts';
 
@@ -109,6 +110,20 @@ export const sqliteTransfer = (
     onImported();
   },
 });
+
+/** SQLite's name of a database that is in memory, and beyond its cache in a file without a name. */
+const TEMPORARY = '';
+
+/** Checks that a store could import the records: imports them into one that is temporary. @throws what an import throws */
+export async function checkImport(batches: AsyncIterable<readonly TransferRecord[]>): Promise<void> {
+  const connection = new SqliteConnection(TEMPORARY, { readOnly: false, isTemporary: true });
+  try {
+    migrate(connection.database);
+    await new SqliteImport(connection, DURABLE_BOUNDS).run(batches);
+  } finally {
+    connection.close();
+  }
+}
 
 async function* exportRecords(pool: SnapshotPool): AsyncGenerator<TransferRecord[]> {
   const snapshot = await pool.acquire();

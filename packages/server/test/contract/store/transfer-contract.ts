@@ -1,13 +1,13 @@
 /** A whole store as records: what an export has, and what an import makes of it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { StoreNotEmptyError, TransferError } from '../../../src/store/ports/transfer.ts';
+import { StoreNotEmptyError } from '../../../src/store/ports/transfer.ts';
 import type { Store } from '../../../src/store/store.ts';
 import type { RecordOf, RecordType, TransferRecord } from '../../../src/store/transfer-records.ts';
 import { BY_TEST, CONTEXT } from '../../support/origin.ts';
 import { newRoster, numbered, Roster, START, unique } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
-import { exported, inOrderOfText, oneByOne, projectOf, spacesOf } from './transfers.ts';
+import { expectRejected, exported, inOrderOfText, oneByOne, projectOf, spacesOf } from './transfers.ts';
 
 const ODD = 'a "\\{},NULL\' \u{1f600}/%';
 const PAGE_1 = { page: '1' };
@@ -239,13 +239,23 @@ export function transferContract(lab: StoreLab): void {
     ['a member who is no user', [customer, projectP, group, { ...members, users: ['u'] }]],
     ['members of an unknown group', [customer, projectP, user, { ...members, users: ['u'] }]],
     ['durable presence of a user who is not a member', [customer, projectP, user, group, presence]],
-    ...whole.map((record) => [`a ${record.type} twice`, [...whole, record]] as const),
+    ...whole.map((record) => [`a ${record.type} twice`, [...whole, { ...record }]] as const),
+    ['a member of two records', [...whole, { ...user, id: 'v' }, { ...members, users: ['v', 'u'] }]],
     ['a member twice', [...whole.slice(0, 5), { ...members, users: ['u', 'u'] }]],
   ];
+  const ofGroup: TransferRecord = { ...members, users: ['u'] };
+  const early: readonly (readonly [what: string, records: readonly TransferRecord[], at: number])[] = [
+    ['a member whose user comes later', [customer, projectP, group, ofGroup, user], 3],
+    ['durable presence before its member', [customer, projectP, user, group, presence, ofGroup], 4],
+  ];
+  for (const [what, records, at] of early)
+    test(`an import with ${what} is rejected with that record, also where both are in one batch`, () =>
+      withStore((to) => expectRejected(to, records, at)));
+
   for (const [what, records] of contradictions) {
-    test(`an import with ${what} is rejected, and the store stays empty`, () =>
+    test(`an import with ${what} is rejected with that record, and the store stays empty`, () =>
       withStore(async (to) => {
-        await assert.rejects(to.transfer.import(oneByOne(records)), TransferError);
+        await expectRejected(to, records);
         assert.deepEqual(
           (await exported(to)).filter(({ type }) => type !== 'service_key'),
           [],

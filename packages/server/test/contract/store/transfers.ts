@@ -1,5 +1,6 @@
 /** What the suites of transfers share: empty stores, and the records of a store. */
 import assert from 'node:assert/strict';
+import { TransferError } from '../../../src/store/ports/transfer.ts';
 import type { Store } from '../../../src/store/store.ts';
 import type { TransferRecord } from '../../../src/store/transfer-records.ts';
 import type { StoreLab } from './store-lab.ts';
@@ -38,6 +39,23 @@ export const inOrderOfText = <Item extends object>(items: readonly Item[]): Item
     .map((item) => ({ item, text: JSON.stringify(Object.entries(item).sort()) }))
     .sort((a, b) => (a.text < b.text ? -1 : 1))
     .map(({ item }) => item);
+
+/** Expects that the record at the position, by default the last, is rejected, also in a batch with the others. */
+export async function expectRejected(
+  to: Store,
+  records: readonly TransferRecord[],
+  at = records.length - 1,
+): Promise<void> {
+  for (const batches of [oneByOne(records), atOnce(records)])
+    await assert.rejects(
+      to.transfer.import(batches),
+      (error) => error instanceof TransferError && error.record === records[at],
+    );
+}
+
+async function* atOnce(records: readonly TransferRecord[]) {
+  yield records;
+}
 
 export async function* oneByOne(records: readonly TransferRecord[]) {
   for (const record of records) yield [record];
