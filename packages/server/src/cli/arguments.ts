@@ -1,7 +1,8 @@
 /** Readers of arguments and options. A value that they reject is bad usage. */
 import { limits } from '@rollcall/protocol';
-import { InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { id, name, type SettingKind, secret, text, wholeNumber } from '../config/setting-kinds.ts';
+import { usageError } from './command-error.ts';
 
 /** Reads an option's value by the rules of a kind of setting. */
 export const readAs =
@@ -11,6 +12,13 @@ export const readAs =
     if (read === undefined) throw new InvalidArgumentError(`Expected ${kind.expected}.`);
     return read;
   };
+
+/** No option takes an empty value, such as that of a variable which a script has not set. @throws CommandError */
+export function requireValues(command: Command): void {
+  for (const option of command.options)
+    if (command.getOptionValue(option.attributeName()) === '')
+      throw usageError(`${option.long}: expected a value that is not empty`);
+}
 
 export const readId = readAs(id);
 export const readName = readAs(name);

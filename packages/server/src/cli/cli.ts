@@ -1,4 +1,5 @@
 import manifest from '../../package.json' with { type: 'json' };
+import { requireValues } from './arguments.ts';
 import { backupCommand } from './commands/backup.ts';
 import { changesCommand } from './commands/changes.ts';
 import { completionCommand } from './commands/completion.ts';
@@ -20,6 +21,7 @@ export function buildCli(): RollcallCommand {
   return new RollcallCommand('rollcall')
     .description('Who belongs, how to reach them, and who is where right now.')
     .version(manifest.version)
+    .hook('preAction', (_, command) => requireValues(command))
     .addCommand(serveCommand())
     .addCommand(tokenCommand())
     .addCommand(projectCommand())

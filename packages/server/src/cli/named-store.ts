@@ -1,5 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
+import process from 'node:process';
+import { readVariable } from '../config/environment.ts';
 import { SETTINGS } from '../config/setting-definitions.ts';
 import { databaseLocation, type StoreSettings } from '../wiring.ts';
 import { usageError } from './command-error.ts';
@@ -19,24 +21,34 @@ export async function namedStore(
   return { dataDir, databaseUrl, name };
 }
 
-/** The store that `--from-…` or `--to-…` options name. @throws CommandError, SettingsError for bad usage, which repeat no URL */
+type Side = 'from' | 'to';
+
+/** The variable with the URL of a database: every account of the machine sees a password in a flag. */
+export const databaseVariable = (side: Side) => `ROLLCALL_${side.toUpperCase()}_DATABASE_URL`;
+
+/**
+ * The store that `--from-…` or `--to-…` options name, or the variable.
+ * @throws CommandError, SettingsError for bad usage, which repeat no URL
+ */
 export async function storeOfFlags(
-  side: 'from' | 'to',
+  side: Side,
   dataDir: string | undefined,
   databaseUrl: string | undefined,
 ): Promise<NamedStore> {
-  const [directory, url] = [`--${side}-data-dir`, `--${side}-database-url`];
-  if ((dataDir === undefined) === (databaseUrl === undefined))
-    throw usageError(
-      `name one store with ${directory} or ${url}, not ${dataDir === undefined ? 'none' : 'two'}`,
-    );
-  const [option, kind, text] =
+  const [directory, option] = [`--${side}-data-dir`, `--${side}-database-url`];
+  const url =
     databaseUrl === undefined
-      ? [directory, SETTINGS.dataDir.kind, dataDir ?? '']
-      : [url, SETTINGS.databaseUrl.kind, databaseUrl];
-  if (kind.read(text) === undefined)
-    throw usageError(`${option}: expected ${kind.expected}, not the value given`);
-  return namedStore({ dataDir: dataDir ?? '', databaseUrl: databaseUrl ?? null }, url);
+      ? readVariable(process.env, databaseVariable(side))
+      : { name: option, text: databaseUrl };
+  if ((dataDir === undefined) === (url === null))
+    throw usageError(
+      `name one store with ${directory} or ${option}, not ${dataDir === undefined ? 'none' : 'two'}`,
+    );
+  if (url === null) return namedStore({ dataDir: dataDir ?? '', databaseUrl: null });
+  const { kind } = SETTINGS.databaseUrl;
+  if (kind.read(url.text) === undefined)
+    throw usageError(`${url.name}: expected ${kind.expected}, not the value given`);
+  return namedStore({ dataDir: '', databaseUrl: url.text }, url.name);
 }
 
 /** Whether both names are of one store. A database can have several names, which this does not find out. */

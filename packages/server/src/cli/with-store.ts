@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { loadSettings } from '../config/settings.ts';
+import { loadOnly } from '../config/settings.ts';
 import { systemClock } from '../core/clock.ts';
 import { BY_COMMAND_LINE } from '../core/origins.ts';
 import { writeContext } from '../core/write-context.ts';
@@ -20,6 +20,10 @@ export interface StoreFlags {
 /** The settings that select the store. */
 export const STORE_SETTINGS = ['dataDir', 'databaseUrl'] as const;
 
+/** The settings that select the store, of the flags or the environment. @throws SettingsError */
+export const storeSettings = ({ dataDir, databaseUrl }: StoreFlags): StoreSettings =>
+  loadOnly(STORE_SETTINGS, process.env, { dataDir, databaseUrl });
+
 /** What a command does with a store. One that only reads leaves the schema as it is. */
 type Access = 'read' | 'write';
 
@@ -32,8 +36,7 @@ export async function withStore<Result>(
   access: Access,
   use: (store: Store) => Promise<Result>,
 ): Promise<Result> {
-  const { dataDir, databaseUrl } = flags;
-  const settings = loadSettings(process.env, { dataDir, databaseUrl });
+  const settings = storeSettings(flags);
   const advice = settings.databaseUrl === null ? IN_DIRECTORY : ': start a server on it first';
   return access === 'read'
     ? readStore(await namedStore(settings), use, advice)

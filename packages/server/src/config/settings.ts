@@ -56,8 +56,9 @@ export function loadSettings(environment: Environment, flags: FlagTexts = {}): S
 export function loadOnly<Name extends SettingName>(
   names: readonly Name[],
   environment: Environment,
+  flags: FlagTexts = {},
 ): Pick<Settings, Name> {
-  return readSettings(names, environment, {}) as Pick<Settings, Name>;
+  return readSettings(names, environment, flags) as Pick<Settings, Name>;
 }
 
 function readSettings(

@@ -2,8 +2,8 @@ import { type Environment, fileVariableOf } from './environment.ts';
 import { SETTING_NAMES, SETTINGS, type SettingDefinition } from './setting-definitions.ts';
 
 const PREFIX = 'ROLLCALL_';
-/** Variables of the commands that talk to a running server, and of the test suites. */
-const NOT_SETTINGS = /^ROLLCALL_(?:(?:TOKEN|URL)(?:_FILE)?$|TEST_)/;
+/** Variables of the commands that talk to a running server or copy a store, and of the test suites. */
+const NOT_SETTINGS = /^ROLLCALL_(?:(?:TOKEN|URL|(?:FROM|TO)_DATABASE_URL)(?:_FILE)?$|TEST_)/;
 /** A name with more changed letters is another word, not a misspelling. */
 const MISSPELLING_MAX_EDITS = 4;
 

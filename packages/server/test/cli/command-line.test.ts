@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import process from 'node:process';
 import { describe, test } from 'node:test';
 import type { Command } from 'commander';
 import { buildCli } from '../../src/cli/cli.ts';
@@ -36,6 +37,22 @@ async function parse(
   return { code: await runCommand(program, args), ...printed };
 }
 
+/** The same, with what the command writes to the standard error of this process. */
+async function notedBy(run: () => ReturnType<typeof parse>): ReturnType<typeof parse> {
+  const { write } = process.stderr;
+  let noted = '';
+  process.stderr.write = (text: string | Uint8Array) => {
+    noted += String(text);
+    return true;
+  };
+  try {
+    const ended = await run();
+    return { ...ended, stderr: ended.stderr + noted };
+  } finally {
+    process.stderr.write = write;
+  }
+}
+
 describe('every command of rollcall', () => {
   for (const [path, command] of allCommands(buildCli())) {
     const name = ['rollcall', ...path].join(' ');
@@ -68,6 +85,24 @@ describe('every command of rollcall', () => {
     assert.equal(code, 2);
     assert.match(stderr, /^Usage: rollcall/);
   });
+
+  for (const [path, command] of allCommands(buildCli())) {
+    const taking = command.options.filter(({ required, optional }) => required || optional);
+    if (taking.length === 0) continue;
+    const name = ['rollcall', ...path].join(' ');
+    test(`${name} with an empty value of any of its options is exit code 2, with an error that names the option`, async () => {
+      const args = command.registeredArguments.filter(({ required }) => required).map(() => 'x');
+      for (const { long, mandatory } of taking) {
+        const others = command.options.filter((option) => option.mandatory && option.long !== long);
+        const required = others.flatMap((option) => [option.long ?? '', 'x']);
+        const { code, stdout, stderr } = await notedBy(() =>
+          parse([...path, ...args, ...required, long ?? '', '']),
+        );
+        assert.deepEqual([code, stdout], [2, ''], `${long}: ${stderr}`);
+        assert.match(stderr, new RegExp(`${long}\\b`), `${long} ${mandatory}`);
+      }
+    });
+  }
 
   const opening = [
     ['token'],

@@ -40,6 +40,27 @@ function complaint({ code, stderr }: Ended): string {
   return stderr.trim();
 }
 
+test('the databases of migrate-store can be in files too, and empty variables count as unset', () =>
+  withFiles(async (write) => {
+    const env = { ROLLCALL_TO_DATABASE_URL: '', ROLLCALL_FROM_DATABASE_URL: '' };
+    const none = await rollcall(['migrate-store', '--from-data-dir', 'none'], { env });
+    assert.match(complaint(none), /name one store with --to-data-dir or --to-database-url, not none/);
+    const directories = ['migrate-store', '--from-data-dir', 'none', '--to-data-dir', 'other'];
+    const ended = await rollcall(directories, { env });
+    assert.deepEqual([ended.code, ended.stderr], [1, 'rollcall: there is no store in none\n']);
+    const file = write('postgres://u:hidden@127.0.0.1:1/db\n');
+    const same = { ROLLCALL_TO_DATABASE_URL_FILE: file, ROLLCALL_FROM_DATABASE_URL_FILE: file };
+    const named = await rollcall(['migrate-store'], { env: same });
+    assert.match(complaint(named), /both options name PostgreSQL at localhost:1\/db/);
+    const wrong = await rollcall(['migrate-store', '--from-data-dir', 'none'], {
+      env: { ROLLCALL_TO_DATABASE_URL: 'mysql://u:hidden@h/db' },
+    });
+    assert.match(complaint(wrong), /ROLLCALL_TO_DATABASE_URL: expected a URL that starts with postgres/);
+    assert.ok(!wrong.stderr.includes('hidden'), wrong.stderr);
+    const { warnings } = JSON.parse((await check(same)).stdout);
+    assert.deepEqual(warnings, []);
+  }));
+
 describe('settings that are in files', () => {
   test('every secret and every URL of the settings has a file variable, and config check shows that it came from a file', () =>
     withFiles(async (write) => {

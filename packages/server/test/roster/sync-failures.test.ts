@@ -105,6 +105,41 @@ describe('the credentials of sync and export', () => {
     assert.deepEqual(await other.userIds(), []);
   });
 
+  test('ROLLCALL_PROJECT_ID selects the project of a store, also of --data-dir; --project-id wins', async () => {
+    await withDataDir(undefined, (dataDir) =>
+      withServe(dataDir, KNOWN, async ({ url }) => {
+        const other = ['project', 'create', 'Other', '--id', 'other', '--data-dir', dataDir];
+        assert.equal((await runCli(other)).code, 0);
+        const exported = async (id: string, ...flags: string[]) => {
+          const env = { ROLLCALL_PROJECT_ID: id, ROLLCALL_TOKEN: 'not.used.here' };
+          return runCli(['export', '--quiet', '--url', url, '--data-dir', dataDir, ...flags], { env });
+        };
+        const env = { ROLLCALL_PROJECT_ID: 'other', ROLLCALL_DATA_DIR: dataDir };
+        assert.equal((await runCli([...sync, '--url', url], { input: ada, env })).code, 0);
+        assert.equal((await exported('other')).stdout.toString(), ada);
+        assert.equal((await exported(PROJECT.id)).stdout.toString(), '');
+        assert.equal((await exported(PROJECT.id, '--project-id', 'other')).stdout.toString(), ada);
+        assert.match((await exported('')).stderr, /there are 2 projects/);
+        const { code, stderr } = await exported('none');
+        assert.deepEqual([code, stderr], [1, 'rollcall: there is no project none\n']);
+      }),
+    );
+  });
+
+  for (const [variable, value] of [
+    ['ROLLCALL_TOKEN', 'a secret token'],
+    ['ROLLCALL_PROJECT_ID', 'a\nproject'],
+  ] as const)
+    test(`a wrong ${variable} is bad usage, with one line that names it and not its value`, async () => {
+      for (const command of [['export'], ['changes'], sync]) {
+        const env = { [variable]: value, ROLLCALL_PROJECT_SECRET: 'of sixteen letters' };
+        const { code, stderr } = await runCli([...command, '--url', 'http://127.0.0.1:1'], { env });
+        assert.equal(code, 2, stderr);
+        assert.match(stderr, new RegExp(`^rollcall: ${variable}: expected [^\n]+\n$`));
+        assert.ok(variable !== 'ROLLCALL_TOKEN' || !stderr.includes(value), stderr);
+      }
+    });
+
   test('missing credentials are exit code 1 and one line that names where they can come from', async () => {
     await withDataDir(undefined, async (directory) => {
       const { code, stderr } = await runCli(sync, { input: ada, cwd: directory });

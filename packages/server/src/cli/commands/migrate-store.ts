@@ -1,6 +1,5 @@
-import { Option } from 'commander';
 import { usageError } from '../command-error.ts';
-import { isSameStore, storeOfFlags } from '../named-store.ts';
+import { databaseVariable, isSameStore, storeOfFlags } from '../named-store.ts';
 import { RollcallCommand } from '../rollcall-command.ts';
 import { addImportOptions, type ImportFlags, importStore } from '../transfer/import-store.ts';
 import { readStore } from '../with-store.ts';
@@ -17,9 +16,12 @@ export function migrateStoreCommand(): RollcallCommand {
   return new RollcallCommand('migrate-store')
     .description('Copy a whole store into an empty one, of the same engine or the other: all or nothing.')
     .option('--from-data-dir <directory>', 'the embedded store to read')
-    .addOption(databaseOption('from', 'the PostgreSQL store to read'))
+    .option('--from-database-url <url>', `the PostgreSQL store to read (${databaseVariable('from')})`)
     .option('--to-data-dir <directory>', 'the embedded store to write; created when missing')
-    .addOption(databaseOption('to', 'the PostgreSQL store to write; its tables are created when missing'))
+    .option(
+      '--to-database-url <url>',
+      `the PostgreSQL store to write; its tables are created when missing (${databaseVariable('to')})`,
+    )
     .with(addImportOptions)
     .action(migrateStore)
     .examples(
@@ -33,10 +35,6 @@ export function migrateStoreCommand(): RollcallCommand {
       ],
     );
 }
-
-/** Also a variable, because a password in a flag is seen by every account of the machine. */
-const databaseOption = (side: 'from' | 'to', description: string): Option =>
-  new Option(`--${side}-database-url <url>`, description).env(`ROLLCALL_${side.toUpperCase()}_DATABASE_URL`);
 
 async function migrateStore(flags: MigrateFlags): Promise<void> {
   const from = await storeOfFlags('from', flags.fromDataDir, flags.fromDatabaseUrl);

@@ -1,11 +1,9 @@
-import process from 'node:process';
-import { loadSettings } from '../../config/settings.ts';
 import { namedStore } from '../named-store.ts';
 import { openRecordFile } from '../records/record-file.ts';
 import { RollcallCommand } from '../rollcall-command.ts';
 import { addImportOptions, type ImportFlags, importStore } from '../transfer/import-store.ts';
 import { StoreFileReader } from '../transfer/store-file.ts';
-import { STORE_SETTINGS, type StoreFlags } from '../with-store.ts';
+import { STORE_SETTINGS, type StoreFlags, storeSettings } from '../with-store.ts';
 
 /** `rollcall restore FILE`: what `rollcall backup` wrote, into an empty store. */
 export function restoreCommand(): RollcallCommand {
@@ -25,8 +23,7 @@ export function restoreCommand(): RollcallCommand {
 }
 
 async function restore(path: string, flags: ImportFlags & StoreFlags): Promise<void> {
-  const { dataDir, databaseUrl } = flags;
-  const target = await namedStore(loadSettings(process.env, { dataDir, databaseUrl }));
+  const target = await namedStore(storeSettings(flags));
   const file = await openRecordFile(path);
   await importStore(new StoreFileReader(file), target, flags);
 }
