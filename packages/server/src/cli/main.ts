@@ -2,9 +2,9 @@
 import process from 'node:process';
 import { endBySignal } from '../stop-signals.ts';
 import { buildCli } from './cli.ts';
-import { endWithoutOutput, runCommand } from './run-command.ts';
+import { handleOutputErrors, runCommand } from './run-command.ts';
 
-endWithoutOutput();
+handleOutputErrors();
 const ended = await runCommand(buildCli(), process.argv.slice(2));
 // Not by an exit code: input that a command still waits for would delay the end.
 if (typeof ended === 'string') endBySignal(ended);

@@ -40,8 +40,12 @@ function fullName(command: Command): string {
   return command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`;
 }
 
-/** Call it at the start of a process: that `head` closes the pipe of `rollcall … | head` is no failure, and a full disk is one. */
-export function endWithoutOutput(): void {
+/**
+ * Call it at the start of a process: that `head` closes the pipe of `rollcall … | head` is no failure, and a full disk is one. A
+ * message on standard error that cannot be written is dropped: the work and its exit code do not depend on it.
+ */
+export function handleOutputErrors(): void {
+  process.stderr.on('error', () => {});
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit();
     noteLine(`rollcall: the output cannot be written: ${messageOf(error)}`);
