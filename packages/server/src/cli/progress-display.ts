@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.ts';
+import { visibleText } from './visible-text.ts';
 
 /** How far a command is. */
 interface Progress {
@@ -44,7 +45,10 @@ export function progressDisplay(screen: Screen, clock: Pick<Clock, 'now'>, quiet
       if (isTerminal) drawn = line.slice(0, (screen.columns || 80) - 1);
       screen.write(isTerminal ? CLEAR + drawn : `${line}\n`);
     },
-    note: (line) => void screen.write(drawn === '' ? `${line}\n` : `${CLEAR}${line}\n${drawn}`),
+    note(line) {
+      const shown = visibleText(line);
+      screen.write(drawn === '' ? `${shown}\n` : `${CLEAR}${shown}\n${drawn}`);
+    },
     close() {
       if (drawn !== '') screen.write(CLEAR);
       drawn = '';

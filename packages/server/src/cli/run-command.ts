@@ -5,6 +5,7 @@ import type { StopSignal } from '../stop-signals.ts';
 import { CommandError } from './command-error.ts';
 import { InterruptedError } from './interruption.ts';
 import { noteLine } from './output.ts';
+import { visibleText } from './visible-text.ts';
 
 /**
  * Runs a command line and gives its exit code: 0 done, 1 failed, 2 bad usage; or the signal that interrupted it. A failure is
@@ -18,6 +19,7 @@ export async function runCommand(program: Command, args: readonly string[]): Pro
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     noteLine(`rollcall: ${messageOf(error)}`);
+    noteStack(error);
     if (error instanceof InterruptedError) return error.signal;
     if (error instanceof CommandError) return error.exitCode;
     return error instanceof SettingsError ? 2 : 1;
@@ -25,13 +27,20 @@ export async function runCommand(program: Command, args: readonly string[]): Pro
 }
 
 function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  // The stack is for finding a defect: it is printed on request.
-  return process.env.ROLLCALL_LOG_LEVEL === 'trace' ? (error.stack ?? error.message) : error.message;
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The stack is for finding a defect: it is printed on request. */
+function noteStack(error: unknown): void {
+  if (process.env.ROLLCALL_LOG_LEVEL !== 'trace' || !(error instanceof Error)) return;
+  for (const line of (error.stack ?? '').split('\n')) noteLine(line);
 }
 
 function throwInsteadOfExit(command: Command): void {
   command.exitOverride();
+  command.configureOutput({
+    outputError: (text, write) => write(text.trimEnd().split('\n').map(visibleText).join('\n').concat('\n')),
+  });
   command.showHelpAfterError(`Run "${fullName(command)} --help" for its arguments and options.`);
   for (const inner of command.commands) throwInsteadOfExit(inner);
 }

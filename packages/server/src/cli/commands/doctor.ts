@@ -9,6 +9,7 @@ import { storeCheck } from '../doctor/store-check.ts';
 import { printJson, printLine } from '../output.ts';
 import { RollcallCommand } from '../rollcall-command.ts';
 import { addServerUrlOption, findServer } from '../server-url.ts';
+import { visibleText } from '../visible-text.ts';
 import { STORE_SETTINGS, type StoreFlags } from '../with-store.ts';
 
 interface DoctorFlags extends StoreFlags {
@@ -50,6 +51,6 @@ async function examine(flags: DoctorFlags): Promise<void> {
 }
 
 function printCheck({ name, outcome, found, advice }: Check): void {
-  printLine(`${outcome.padEnd(7)}  ${name}: ${found}`);
+  printLine(`${outcome.padEnd(7)}  ${name}: ${visibleText(found)}`);
   if (advice !== null) printLine(`         ${advice}`);
 }
