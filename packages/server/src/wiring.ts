@@ -26,6 +26,8 @@ export interface StoreInspection {
 
 /** The inspection of a server that several processes share, by `rollcall doctor`. */
 export interface ServerInspection {
+  /** The servers and the database of the URL, without user and password. */
+  readonly address: string;
   readonly version: string;
   /** Whether our connection is. */
   readonly encrypted: boolean;

@@ -46,8 +46,15 @@ export function requireServer(flag: string | undefined, environment: Environment
 
 function readUrl(source: string, text: string): string {
   const value = SERVER_URL.read(text);
-  if (value === undefined || !URL.canParse(value)) {
-    throw new SettingsError(`${source}: expected ${SERVER_URL.expected}, not ${JSON.stringify(text)}`);
+  const parsed = value === undefined ? null : URL.parse(value);
+  if (value === undefined || parsed === null) {
+    // What is before an @ can be a password.
+    const given = text.includes('@') ? 'the value given' : JSON.stringify(text);
+    throw new SettingsError(`${source}: expected ${SERVER_URL.expected}, not ${given}`);
   }
-  return value;
+  if (parsed.username === '' && parsed.password === '') return value;
+  // Requests have a token instead, and messages name the URL.
+  parsed.username = '';
+  parsed.password = '';
+  return parsed.href;
 }

@@ -1,8 +1,10 @@
 import { serverClient } from './redis-clients.ts';
 import { redisFailure } from './redis-failure.ts';
-import { parseRedisUrl } from './redis-url.ts';
+import { parseRedisUrl, type RedisTarget } from './redis-url.ts';
 
 interface RedisServerInspection {
+  /** The servers of the URL and the database, without user and password. */
+  readonly address: string;
   readonly version: string;
   readonly encrypted: boolean;
   /** How far the server's clock is ahead of this machine's, in milliseconds. */
@@ -26,6 +28,7 @@ export async function inspectRedisServer(url: string): Promise<RedisServerInspec
     const aheadMs = seconds * 1_000 + microseconds / 1_000 - (sentAt + Date.now()) / 2;
     const [server, memory] = await Promise.all([client.info('server'), client.info('memory')]);
     return {
+      address: addressOf(target),
       version: versionOf(server),
       encrypted: target.tls !== undefined,
       aheadMs,
@@ -37,6 +40,9 @@ export async function inspectRedisServer(url: string): Promise<RedisServerInspec
     client.disconnect();
   }
 }
+
+const addressOf = ({ hosts, db }: RedisTarget) =>
+  `${hosts.map(({ host, port }) => `${host}:${port}`).join()}/${db}`;
 
 const fieldOf = (info: string, name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
 

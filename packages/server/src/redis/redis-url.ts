@@ -52,6 +52,8 @@ export function parseRedisUrl(url: string): RedisTarget {
   if (scheme === undefined || hosts === undefined) {
     throw new RedisUrlError('must be redis://host:port or rediss://host:port');
   }
+  // What is before it may be the end of a password, which no message repeats.
+  if (query?.includes('@')) throw new RedisUrlError('user and password must be percent-encoded');
   const parameters = readParameters(query ?? '');
   const sentinel = parameters.get('sentinel') ?? null;
   const [username, password] = readCredentials(credentials ?? '');

@@ -61,6 +61,42 @@ describe('rollcall doctor, of PostgreSQL and Redis', { skip: skipsPostgres || (a
     assert.ok(!JSON.stringify(checks).includes('hunter2'), JSON.stringify(checks));
   });
 
+  test('rollcall doctor, config check and serve print no password of a URL, however it is written', () =>
+    withDatabase(async (databaseUrl) => {
+      const database = new URL(databaseUrl);
+      const odd = `postgres://${database.username || 'postgres'}:hun@ter2@${database.host}${database.pathname}`;
+      const { code, checks } = await doctor({ ROLLCALL_DATABASE_URL: odd });
+      assert.equal(code, 0, JSON.stringify(checks));
+      assert.match(
+        `${found(checks, 'PostgreSQL')?.found}`,
+        new RegExp(` at ${database.host.replaceAll('.', '\\.')}${database.pathname}, `),
+      );
+      assert.ok(!JSON.stringify(checks).includes('ter2'), JSON.stringify(checks));
+      const [examine, check] = [['doctor'], ['config', 'check']];
+      const cases = [
+        ['ROLLCALL_REDIS_URL', 'redis://:hun?ter2@127.0.0.1:1', [examine, check, ['serve']]],
+        [
+          'ROLLCALL_DATABASE_URL',
+          'postgres://u:hun?ter2@127.0.0.1:1/db',
+          [examine, check, ['serve'], ['backup']],
+        ],
+        ['ROLLCALL_URL', 'http://u:hunter2@127.0.0.1:1', [examine]],
+        ['ROLLCALL_URL', 'ftp://u:hunter2@127.0.0.1:1', [examine, ['export', '--token', 'x.y.z']]],
+      ] as const;
+      for (const [variable, url, commands] of cases)
+        for (const args of commands) {
+          const {
+            code: failed,
+            stdout,
+            stderr,
+          } = await rollcall(args, {
+            env: { [variable]: url, ROLLCALL_PORT: '1' },
+          });
+          assert.notEqual(failed, 0, `${args} of ${url}`);
+          assert.ok(!`${stdout}${stderr}`.includes('ter2'), `${args} of ${url}: ${stdout}${stderr}`);
+        }
+    }));
+
   test('rollcall doctor fails where Redis would evict presence', async () => {
     const server = await OwnRedis.start('--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru');
     const { code, checks } = await doctor({ ROLLCALL_REDIS_URL: server.url });

@@ -21,18 +21,14 @@ async function checksOf(
 ): Promise<Check[]> {
   try {
     const server = await inspect(url);
-    return [serverCheck(name, addressOf(url), server), clockCheck(name, server.aheadMs)];
+    return [serverCheck(name, server), clockCheck(name, server.aheadMs)];
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return [failed(name, reason, `Start it, or correct ${variable}.`)];
   }
 }
 
-function serverCheck(
-  name: string,
-  address: string,
-  { version, encrypted, concern }: ServerInspection,
-): Check {
+function serverCheck(name: string, { address, version, encrypted, concern }: ServerInspection): Check {
   const found = `${version} at ${address}, ${encrypted ? 'encrypted' : 'not encrypted'}`;
   return concern === null ? ok(name, found) : failed(name, `${found}; ${concern.found}`, concern.advice);
 }
@@ -49,6 +45,3 @@ function clockCheck(name: string, aheadMs: number): Check {
         'Set both clocks (NTP): presence expires by the clocks of the Rollcalls, which have to agree.',
       );
 }
-
-/** The servers and the database of a URL: what is between the password and the parameters. */
-const addressOf = (url: string) => url.replace(/^[a-z]+:\/\/(?:[^@/]*@)?/i, '').replace(/\?.*$/, '');

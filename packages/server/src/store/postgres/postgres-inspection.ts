@@ -1,5 +1,5 @@
 import { PostgresConnection } from './connections/postgres-connection.ts';
-import { parsePostgresUrl } from './connections/postgres-url.ts';
+import { type PostgresSettings, parsePostgresUrl } from './connections/postgres-url.ts';
 import { latestSchemaVersion, schemaVersion, tables } from './postgres-migrate.ts';
 
 /** How long the inspection of a store may take, in milliseconds. */
@@ -32,13 +32,18 @@ export async function inspectPostgresStore(url: string) {
   return { schemaVersion: version, latestSchemaVersion: latestSchemaVersion(), damages };
 }
 
+const addressOf = ({ hosts, database = '' }: PostgresSettings) =>
+  `${hosts.map(({ host, port }) => `${host}:${port}`).join()}/${database}`;
+
 /** Reads the state of a database server. @throws StoreUnavailableError */
 export async function inspectPostgresServer(url: string) {
-  await using connection = await PostgresConnection.open(parsePostgresUrl(url));
+  const settings = parsePostgresUrl(url);
+  await using connection = await PostgresConnection.open(settings);
   const sentAt = Date.now();
   const [row = []] = await connection.run([STATE], performance.now() + ANSWER_LIMIT_MS);
   const [version, clock, encrypted] = row;
   return {
+    address: addressOf(settings),
     version: String(version).replace(/ .*$/, ''),
     encrypted: encrypted === true,
     aheadMs: Number(clock) - (sentAt + Date.now()) / 2,
