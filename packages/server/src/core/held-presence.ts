@@ -75,10 +75,10 @@ export class HeldPresence {
       await known.reopen();
       return known;
     }
-    const opened = new PresenceConnection({ project, userId, connection }, this);
-    this.#connections.set(key, opened);
     // A release that comes later would end what the new one holds.
-    await known?.closed;
+    const opened = new PresenceConnection({ project, userId, connection }, this, known?.releasing);
+    this.#connections.set(key, opened);
+    await opened.releasing;
     return opened;
   }
 
@@ -148,7 +148,7 @@ export class HeldPresence {
 
   #tick(): void {
     for (const [key, connection] of this.#connections) {
-      if (connection.isGone(this.now)) this.#connections.delete(key);
+      if (connection.isGone(this.now) && connection.releasing === null) this.#connections.delete(key);
     }
     void this.#renewal.request();
   }

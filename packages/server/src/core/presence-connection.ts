@@ -42,17 +42,20 @@ export class PresenceConnection {
   #sockets = 1;
   /** When what it holds ends; null while it is open. */
   #endsAt: number | null = null;
-  /** The release is under way: what takes it back comes after it. */
-  #closed: Promise<unknown> = Promise.resolve();
+  /** The release that is under way: what takes it back, and what is held anew, comes after it. */
+  #releasing: Promise<void> | null = null;
 
+  /** @param releasing the release of the connection before it, of the same name */
   constructor(
     { project, userId, connection }: { project: ProjectKey; userId: string; connection: string },
     owner: Owner,
+    releasing: Promise<void> | null = null,
   ) {
     this.project = project;
     this.userId = userId;
     this.name = connection;
     this.#owner = owner;
+    if (releasing !== null) this.#follow(releasing);
   }
 
   /** The IDs of the groups in which it holds something. */
@@ -70,9 +73,9 @@ export class PresenceConnection {
     return this.#owner.put(this, writer, change);
   }
 
-  /** Resolves when a release that is under way has ended, or has failed. */
-  get closed(): Promise<unknown> {
-    return this.#closed;
+  /** Resolves when the release that is under way has ended, or has failed; null where none is. */
+  get releasing(): Promise<void> | null {
+    return this.#releasing;
   }
 
   /** The changes that set what it holds in the group. */
@@ -144,10 +147,10 @@ export class PresenceConnection {
   async reopen(): Promise<void> {
     this.#sockets += 1;
     const endsAt = this.#endsAt;
-    if (endsAt === null) return;
     this.#endsAt = null;
+    await this.#releasing;
+    if (endsAt === null) return;
     try {
-      await this.#closed;
       const groups = [...this.#holds.keys()];
       for (const group of groups) group.retain(this.userId, this.name);
       await Promise.all(groups.map((group) => this.#owner.restore(this, group)));
@@ -164,8 +167,19 @@ export class PresenceConnection {
     const endsAt = this.#owner.now + graceMs;
     this.#endsAt = endsAt;
     const released = Promise.all([...this.#holds.keys()].map((group) => this.#release(group, endsAt)));
-    this.#closed = released.catch(() => {});
+    this.#follow(released);
     await released;
+  }
+
+  #follow(release: Promise<unknown>): void {
+    const releasing = release.then(
+      () => {},
+      () => {},
+    );
+    this.#releasing = releasing;
+    void releasing.then(() => {
+      if (this.#releasing === releasing) this.#releasing = null;
+    });
   }
 
   /** Whether it is closed, and cannot come back; its groups do not know it any more. */

@@ -1,6 +1,7 @@
 /** Holds of sockets that are set again, one after the other, while their sockets go on. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { ClientWriter } from '../../src/core/caller.ts';
 import type { ClientSessions } from '../../src/core/client-session.ts';
@@ -64,4 +65,35 @@ test('a hold that moves, is left, gets other data or is released while others ar
     (second) => void second.close(0),
   ];
   for (const happens of meanwhile) assert.deepEqual(await setAgain(happens), []);
+});
+
+test('a connection that is back while its release is late is open after the release', async () => {
+  const clock = new MovedClock();
+  const presence = createMemoryPresence();
+  const { promise: isReleased, resolve: endRelease } = Promise.withResolvers<void>();
+  presence.release = () => isReleased;
+  const clients: Pick<ClientSessions, 'putPresence'> = { putPresence: async () => {} };
+  const held = new HeldPresence({
+    clients: clients as ClientSessions,
+    presence,
+    clock,
+    log: pino({ level: 'silent' }),
+    presenceTtlSeconds: TTL_SECONDS,
+  });
+  try {
+    const first = await held.open(project, 'a', 'page');
+    await first.put(writer, at('1'));
+    const closed = first.close(2_000);
+    // The connection is gone for long, and the engine has not answered.
+    clock.move(5_000);
+    const order: string[] = [];
+    const opening = [1, 2].map(() => held.open(project, 'a', 'page').then(() => order.push('open')));
+    await nextIteration();
+    order.push('released');
+    endRelease();
+    await Promise.all([closed, ...opening]);
+    assert.deepEqual(order, ['released', 'open', 'open']);
+  } finally {
+    held.close();
+  }
 });
