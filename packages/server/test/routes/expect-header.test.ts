@@ -3,7 +3,7 @@ import { before, test } from 'node:test';
 import { clockedServer } from '../support/clocked-server.ts';
 import { expectDone } from '../support/expect.ts';
 import type { Project } from '../support/project-client.ts';
-import { RawConnection, statuses } from '../support/raw-connection.ts';
+import { RawConnection, requestHead, statuses } from '../support/raw-connection.ts';
 
 const server = clockedServer();
 let project: Project;
@@ -13,9 +13,7 @@ before(async () => {
   expectDone(await project.put('/v1/groups/g', { name: 'G' }));
 });
 
-/** The head of a request with the project's token. */
-const head = (line: string, ...headers: string[]) =>
-  [`${line} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${project.token}`, ...headers, '', ''].join('\r\n');
+const head = (line: string, ...headers: string[]) => requestHead(project.token, line, ...headers);
 
 const open = () => new RawConnection(server.raw.url);
 

@@ -4,7 +4,7 @@ import { clockedServer } from '../support/clocked-server.ts';
 import { expectDone } from '../support/expect.ts';
 import { send } from '../support/http-client.ts';
 import type { Project } from '../support/project-client.ts';
-import { RawConnection, statuses } from '../support/raw-connection.ts';
+import { RawConnection, requestHead, statuses } from '../support/raw-connection.ts';
 import { until } from '../support/waiting.ts';
 
 const server = clockedServer();
@@ -15,9 +15,7 @@ before(async () => {
   expectDone(await project.put('/v1/groups/g', { name: 'G' }));
 });
 
-/** The head of a request with the project's token. */
-const head = (line: string, ...headers: string[]) =>
-  [`${line} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${project.token}`, ...headers, '', ''].join('\r\n');
+const head = (line: string, ...headers: string[]) => requestHead(project.token, line, ...headers);
 
 const open = (options = {}) => new RawConnection(server.raw.url, options);
 const alive = async () => assert.equal((await project.get('/v1/groups/g')).status, 200, 'the server lives');

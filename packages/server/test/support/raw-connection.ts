@@ -78,3 +78,7 @@ export class RawConnection {
 /** The statuses of the responses in a text. */
 export const statuses = (text: string) =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
+
+/** The head of a request with a token. */
+export const requestHead = (token: string, line: string, ...headers: string[]) =>
+  [`${line} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${token}`, ...headers, '', ''].join('\r\n');
