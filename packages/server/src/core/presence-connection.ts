@@ -172,14 +172,12 @@ export class PresenceConnection {
   }
 
   #follow(release: Promise<unknown>): void {
-    const releasing = release.then(
-      () => {},
-      () => {},
-    );
+    const releasing = release
+      .catch(() => {})
+      .then(() => {
+        if (this.#releasing === releasing) this.#releasing = null;
+      });
     this.#releasing = releasing;
-    void releasing.then(() => {
-      if (this.#releasing === releasing) this.#releasing = null;
-    });
   }
 
   /** Whether it is closed, and cannot come back; its groups do not know it any more. */

@@ -27,37 +27,27 @@ export async function requireReferences(
   run: Run,
   keyOf: KeyOf,
 ): Promise<void> {
-  const first = async (sql: string, keys: readonly (readonly string[])[]) => {
-    const [row] = keys.length === 0 ? [] : await run([sql, ...arraysOf(keys)]);
-    return row === undefined ? null : Number(row[0]);
+  const first = async <Named>(
+    sql: string,
+    named: readonly Named[],
+    key: (one: Named) => readonly string[],
+  ) => {
+    const [row] = named.length === 0 ? [] : await run([sql, ...arraysOf(named.map(key))]);
+    return row === undefined ? undefined : named[Number(row[0])];
   };
   const members = records.filter((record): record is RecordOf<'members'> => record.type === 'members');
   const users = members.flatMap((record) => record.users.map((user) => ({ record, user })));
-  const missing = [
-    members[
-      (await first(
-        MISSING_GROUP,
-        members.map((record) => [keyOf(record), record.group]),
-      )) ?? -1
-    ],
-    users[
-      (await first(
-        MISSING_USER,
-        users.map(({ record, user }) => [keyOf(record), user]),
-      )) ?? -1
-    ]?.record,
-  ].filter((record) => record !== undefined);
-  const [member] = missing.sort((one, other) => members.indexOf(one) - members.indexOf(other));
+  const noGroup = await first(MISSING_GROUP, members, (record) => [keyOf(record), record.group]);
+  const noUser = await first(MISSING_USER, users, ({ record, user }) => [keyOf(record), user]);
+  const member = members.find((record) => record === noGroup || record === noUser?.record);
   if (member !== undefined)
     throw new TransferError('the group, or one of the users, has no earlier record', member);
   const present = records.filter((record) => record.type === 'durable_presence');
-  const presence =
-    present[
-      (await first(
-        MISSING_MEMBER,
-        present.map((record) => [keyOf(record), record.group, record.user]),
-      )) ?? -1
-    ];
-  if (presence !== undefined)
-    throw new TransferError('there is no earlier record of the membership', presence);
+  const noMember = await first(MISSING_MEMBER, present, (record) => [
+    keyOf(record),
+    record.group,
+    record.user,
+  ]);
+  if (noMember !== undefined)
+    throw new TransferError('there is no earlier record of the membership', noMember);
 }
