@@ -246,12 +246,12 @@ export class Application {
       const answer = errorAnswer(error, exchange, log);
       exchange.received?.release();
       if (exchange.response.headersSent) throw error;
-      const { code, message } = callersWords(exchange)(answer);
+      const visible = callersWords(exchange)(answer);
       exchange.contentType = JSON_TYPE;
       exchange.setHeaders(answer.headers);
-      exchange.span?.failed(code);
-      this.#observe(exchange, answer.status).failed(code);
-      exchange.send(answer.status, errorBody(code, message));
+      exchange.span?.failed(visible.code);
+      this.#observe(exchange, answer.status).failed(visible.code);
+      exchange.send(answer.status, errorBody(visible));
     } catch (err) {
       log.error({ err, ...exchange.logged }, 'a request could not be answered; its connection is closed');
       exchange.response.destroy();

@@ -48,7 +48,8 @@ const isUnanswered = (response: ServerResponse) =>
 function clientErrorText(code: string | undefined): string {
   const status = STATUSES[code ?? ''] ?? 400;
   const reason = STATUS_CODES[status];
-  const body = `${errorBody('invalid_request', `the request cannot be read: ${reason}`)}\n`;
+  const message = `the request cannot be read: ${reason}`;
+  const body = `${errorBody({ code: 'invalid_request', message })}\n`;
   return (
     `HTTP/1.1 ${status} ${reason}\r\nContent-Type: ${JSON_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
     `x-request-id: ${newRequestId()}\r\nConnection: close\r\n\r\n${body}`

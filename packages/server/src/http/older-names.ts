@@ -6,7 +6,7 @@
 import type { ErrorCode, ValidationErrors } from '@rollcall/protocol';
 import type { AuthenticatedClient } from '../auth/client-claims.ts';
 import { GroupError, type ServiceError } from '../core/service-error.ts';
-import { done } from '../wire/json-answer.ts';
+import { done, type PublicError } from '../wire/json-answer.ts';
 
 const GROUPS_PATH = '/v1/groups';
 const ORGANIZATIONS_PATH = '/v1/organizations';
@@ -35,7 +35,7 @@ const has = (value: unknown, field: string) =>
   (value as Readonly<Record<string, unknown>> | undefined)?.[field] !== undefined;
 
 /** What a caller is sent of an error. */
-export type Words = (error: ServiceError) => Pick<ServiceError, 'code' | 'message'>;
+export type Words = (error: ServiceError) => PublicError;
 
 const asGroup: Words = (error) => error;
 

@@ -1,9 +1,9 @@
 /** The events of presence streams, and the text of server-sent events. */
-import type { DepartureReason, ErrorCode } from '@rollcall/protocol';
+import type { DepartureReason } from '@rollcall/protocol';
 import type { PresencePosition } from '../presence/presence-store.ts';
 import type { Profile } from '../store/ports/users.ts';
 import type { Json } from '../values/json.ts';
-import { errorBody } from './json-answer.ts';
+import { errorBody, type PublicError } from './json-answer.ts';
 import { presentProfile } from './presenters.ts';
 import type { StreamEvent } from './stream-event.ts';
 import { timestamp } from './timestamp.ts';
@@ -115,8 +115,7 @@ export const snapshotFrame = (id: string) => ({
 });
 
 /** The last event of a stream. It has no ID, so that a client that reconnects resumes at the event before. */
-export const errorText = ({ code, message }: { readonly code: ErrorCode; readonly message: string }) =>
-  `event: error\ndata: ${errorBody(code, message)}\n\n`;
+export const errorText = (error: PublicError) => `event: error\ndata: ${errorBody(error)}\n\n`;
 
 /** A comment; with an ID without an event where every event up to it was sent, so that the client resumes from there. */
 export const heartbeatText = (id: string | null) => (id === null ? ':\n\n' : `:\nid: ${id}\n\n`);

@@ -6,12 +6,17 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 /** The JSON of a text, or of null. */
 export const text = JSON.stringify as (value: string | null) => string;
 
+/** What a caller gets of an error. */
+export interface PublicError {
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
 /** The body of every answer that is not a success, and of the event that ends a stream. */
-export const errorBody = (code: ErrorCode, message: string) => `{${errorFields(code, message)}}`;
+export const errorBody = (error: PublicError) => `{${errorFields(error)}}`;
 
 /** The fields of an error, in an object that has others too. */
-export const errorFields = (code: ErrorCode, message: string) =>
-  `"error":"${code}","message":${text(message)}`;
+export const errorFields = ({ code, message }: PublicError) => `"error":"${code}","message":${text(message)}`;
 
 /** The body of a write that was applied. */
 export const done = (message: string) => `${appliedHead(message)}}`;

@@ -1,6 +1,5 @@
 /** The bytes of a WebSocket's messages from the server (RFC 6455, section 5), and the JSON in them. */
-import type { ErrorCode } from '@rollcall/protocol';
-import { errorBody, errorFields } from './json-answer.ts';
+import { errorBody, errorFields, type PublicError } from './json-answer.ts';
 import type { StreamEvent } from './stream-event.ts';
 
 /** Most bytes of one frame. A longer message is several frames, so that pings and the close can be sent between them. */
@@ -67,15 +66,15 @@ export function textMessage(text: string): Buffer {
 export const doneFrame = (ref: number | null): string => `{"ref":${JSON.stringify(ref)},"ok":true}`;
 
 /** The answer to a frame that was rejected. */
-export const rejectedFrame = (ref: number | null, code: ErrorCode, message: string): string =>
-  `{"ref":${JSON.stringify(ref)},${errorFields(code, message)}}`;
+export const rejectedFrame = (ref: number | null, error: PublicError): string =>
+  `{"ref":${JSON.stringify(ref)},${errorFields(error)}}`;
 
 /** The notice that the token ends in so many seconds. */
 export const expiringFrame = (seconds: number): string => `{"event":"expiring","in":${seconds}}`;
 
 /** The last message of a watch. */
-export const endedFrame = (watch: number, code: ErrorCode, message: string): string =>
-  `${watchHead(JSON.stringify(watch))}"event":"ended","data":${errorBody(code, message)}}`;
+export const endedFrame = (watch: number, error: PublicError): string =>
+  `${watchHead(JSON.stringify(watch))}"event":"ended","data":${errorBody(error)}}`;
 
 /** The beginning of each message of a watch, which the JSON of its number names. */
 export const watchHead = (watch: string): string => `{"watch":${watch},`;

@@ -68,9 +68,25 @@ describe('a clean close', () => {
       socket.ws.close(1000);
       tcp.uncork();
       await once(socket.ws, 'close');
-      // The frames have a second.
       clock.move(1_000);
       await until('the release', async () => (await p.locationsOf('a')).length === 0);
+    });
+  });
+
+  test('a durable update behind frames that are still handled a second after the close frame counts', async () => {
+    const p = await Presence.inNewProject(server);
+    await withSockets(async (keep) => {
+      const socket = await keep(SocketClient.of(p.project, 'a', 'g'));
+      const tcp = (socket.ws as unknown as { _socket: Socket })._socket;
+      tcp.cork();
+      for (let ref = 100; ref < 280; ref += 1) socket.send({ op: 'watch', ref });
+      socket.send({ op: 'present', ref: 280, durable: true, location: AT });
+      socket.ws.close(1000);
+      tcp.uncork();
+      await once(socket.ws, 'close');
+      clock.move(1_000);
+      await until('the socket to end', async () => (await openSockets(p.project)) === 0);
+      assert.deepEqual((await p.entryOf('a')).durable?.location, AT);
     });
   });
 });

@@ -10,7 +10,7 @@ import type { ProjectKey } from '../../values/project-key.ts';
 import { doneFrame, endedFrame, expiringFrame, rejectedFrame } from '../../wire/socket-frames.ts';
 import { loggedAnswer } from '../error-answer.ts';
 import type { LoggedRequest } from '../logged-request.ts';
-import { callersWords, type Words } from '../older-names.ts';
+import { callersWords } from '../older-names.ts';
 import { RateLimitError } from '../rate-limit.ts';
 import { DurableUpdates } from './durable-updates.ts';
 import type { AnyFrame, CheckedFrame, FrameSocket, RawFrame, Then } from './frame-definition.ts';
@@ -28,6 +28,8 @@ import type { WatchOwner } from './watch-sink.ts';
 const WAITING_MAX_BYTES = 64 * 1_024;
 /** How long a socket may be open before it logs in, in ticks of a second. */
 const LOGIN_TICKS = 5;
+/** How long after its close frame a socket may handle the frames before it, in ticks. */
+const CLOSING_TICKS = 10;
 /** How long a connection that broke may be away and keep what it holds, in milliseconds. One that timed out has been away for longer. */
 const GRACE_MS = 2_000;
 /** The connection broke without a close frame; and the code of a page that is left or loaded anew. */
@@ -52,6 +54,8 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
   readonly #queue: FrameQueue;
   #login: Login | null = null;
   #ticks = 0;
+  /** Ticks since a close frame. */
+  #closingTicks = 0;
   /** Closed for good, with frames that are handled first. */
   #isClosed = false;
   #ending: ServiceError | 'closed' | null = null;
@@ -131,9 +135,11 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
     if (this.#ending !== null) return;
     this.#ticks += 1;
     const login = this.#login;
-    // A client may send a close frame and leave its connection open, or close it behind frames that take long.
     if (this.#ws.readyState !== this.#ws.OPEN) {
-      this.#leave();
+      this.#closingTicks += 1;
+      // Most connections end right after their close frame. Here the client leaves it open, or the frames before it take long.
+      if (this.#closingTicks === 2) this.#leaveAfterFrames();
+      if (this.#closingTicks > CLOSING_TICKS) this.#leave();
       return;
     }
     if (login === null) {
@@ -161,7 +167,7 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
     const isGroup = error.code === 'group_not_found';
     const isOnlyGroup = isGroup && this.#login?.writer.group !== null;
     if (isOnlyGroup || !(isGroup || error.code === 'thread_not_found')) this.end(error);
-    else this.#sendEnded(watch, words(error));
+    else this.writer.send(endedFrame(watch, words(error)));
   }
 
   /** The user cannot act in this group any more. */
@@ -260,7 +266,10 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
       const authorized = definition.authorize(frame, this);
       const right = authorized instanceof Promise ? await authorized : authorized;
       caller = right.writer;
-      this.#answer(frame.ref, (await definition.handle(frame, right, this)) as Then);
+      const then = (await definition.handle(frame, right, this)) as Then;
+      if (this.#ending !== null) return;
+      this.writer.send(doneFrame(frame.ref));
+      then?.();
     } catch (error) {
       this.#fail(frame, error, caller);
     }
@@ -282,33 +291,28 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
     else if (seconds !== null) this.writer.send(expiringFrame(seconds));
   }
 
-  #answer(ref: number | null, then: Then): void {
-    if (this.#ending !== null) return;
-    this.writer.send(doneFrame(ref));
-    then?.();
-  }
-
   #fail(frame: RawFrame, error: unknown, caller = this.#login?.writer): void {
     if (this.#ending !== null) return;
     const { services } = this.#parts;
     const op = typeof frame.op === 'string' ? frame.op.slice(0, 20) : undefined;
     const answer = loggedAnswer(error, { socketOp: op, ...this.#logged }, services.log);
-    const { code, message } = callersWords({ body: frame, caller })(answer);
-    this.writer.send(rejectedFrame(refOf(frame), code, message));
-    if (answer.status === 429 && !(answer instanceof RateLimitError)) this.close(SOCKET_CLOSES.tooFast, code);
-    else if (code === 'user_not_found' && this.#login !== null) this.#parts.checkAccess(this);
-  }
-
-  #sendEnded(watch: number, { code, message }: ReturnType<Words>): void {
-    this.writer.send(endedFrame(watch, code, message));
+    const visible = callersWords({ body: frame, caller })(answer);
+    this.writer.send(rejectedFrame(refOf(frame), visible));
+    if (answer.status === 429 && !(answer instanceof RateLimitError))
+      this.close(SOCKET_CLOSES.tooFast, visible.code);
+    else if (visible.code === 'user_not_found' && this.#login !== null) this.#parts.checkAccess(this);
   }
 
   #leaveGroup(groupId: string, error: ServiceError): void {
     const { connection } = this.#login as Login;
     connection.leave(groupId).catch((err) => this.#notReleased(err));
-    for (const watch of this.watches.of(groupId)) {
-      this.#sendEnded(watch, this.watches.close(watch)(error));
-    }
+    for (const watch of this.watches.of(groupId))
+      this.writer.send(endedFrame(watch, this.watches.close(watch)(error)));
+  }
+
+  /** Frames before the close frame take effect. */
+  #leaveAfterFrames(): void {
+    void this.#queue.drain().then(() => this.#leave());
   }
 
   /** Ends what it has. What it held ends after a time, by default that of a page that may come back. Idempotent. */
@@ -342,7 +346,6 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
       return;
     }
     this.#isClosed = code !== GOING_AWAY;
-    // Frames before the close frame take effect.
-    void this.#queue.drain().then(() => this.#leave());
+    this.#leaveAfterFrames();
   }
 }
