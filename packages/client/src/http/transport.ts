@@ -189,8 +189,6 @@ function requestInit({ method, body, headers }: Outgoing, token: string | undefi
   return {
     method,
     headers: Object.fromEntries(present(all)),
-    // A cached response would be out of date.
-    cache: 'no-store' as const,
     ...(body !== undefined && { body: JSON.stringify(body) }),
   };
 }

@@ -161,6 +161,8 @@ export class Application {
 
   #authenticated(exchange: RoutedExchange, route: Route, caller: object | null): void {
     exchange.caller = caller;
+    // What a token opens is its caller's, and may change at any time.
+    if (caller !== null) exchange.setHeader('cache-control', 'no-store');
     if (route.isLimited) this.#services.rateLimit?.count(exchange, callerKey(route, caller as Caller));
     if (exchange.isPathMalformed) throw malformedPath(exchange);
     this.#receive(exchange, route);

@@ -95,7 +95,7 @@ function sendHead(exchange: Exchange): void {
   const { response } = exchange;
   response.removeHeader('transfer-encoding');
   exchange.contentType = 'text/event-stream; charset=utf-8';
-  exchange.setHeaders({ 'cache-control': 'no-store', 'x-accel-buffering': 'no', connection: 'close' });
+  exchange.setHeaders({ 'x-accel-buffering': 'no', connection: 'close' });
   exchange.writeHead(200, null);
   response.flushHeaders();
 }

@@ -58,6 +58,24 @@ test('every JSON answer ends in one line feed, so that the prompt of a shell doe
   assert.match(await connection.closed(), /\r\n\r\n\{.*\}\n$/);
 });
 
+/** Answers of requests whose token was not needed, or not read yet. */
+const BEFORE_TOKENS = [
+  'no token',
+  'no such path',
+  'wrong method',
+  'an unknown expectation',
+  'health',
+  'metrics',
+];
+
+test('every answer to a valid token has Cache-Control: no-store', async () => {
+  const project = await projectWithGroup();
+  for (const [title, , send] of ANSWERS) {
+    if (BEFORE_TOKENS.includes(title)) continue;
+    assert.equal((await send(project, {})).headers['cache-control'], 'no-store', title);
+  }
+});
+
 const requestIdOf = (answer: Answer) => String(answer.headers['x-request-id']);
 
 describe('x-request-id', () => {
