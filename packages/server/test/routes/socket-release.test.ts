@@ -57,6 +57,34 @@ describe('a connection that stays open after its close frame', () => {
 });
 
 describe('a clean close', () => {
+  test('no frame follows the close frame, not even answers to frames before it, and the connection is not reset', async () => {
+    const p = await Presence.inNewProject(server);
+    await withSockets(async (keep) => {
+      const socket = await keep(SocketClient.of(p.project, 'a', 'g'));
+      const tcp = (socket.ws as unknown as { _socket: Socket })._socket;
+      tcp.removeAllListeners();
+      tcp.allowHalfOpen = true;
+      const received: Buffer[] = [];
+      const errors: Error[] = [];
+      tcp.on('data', (bytes: Buffer) => received.push(bytes));
+      tcp.on('error', (error) => errors.push(error));
+      tcp.cork();
+      for (let ref = 100; ref < 150; ref += 1) socket.send({ op: 'present', ref, location: AT });
+      socket.ws.close(1000);
+      tcp.uncork();
+      await once(tcp, 'end');
+      const bytes = Buffer.concat(received).toString('latin1');
+      assert.equal(bytes.slice(bytes.indexOf('\x88')), '\x88\x02\x03\xe8');
+      // The first write meets a connection that was reset, and the second one learns it.
+      for (const text of ['more', 'and more']) {
+        tcp.write(text);
+        await p.locationsOf('a');
+      }
+      assert.deepEqual(errors, []);
+      tcp.destroy();
+    });
+  });
+
   test('a socket with a connectionID that closes with 1000 behind frames that take long releases at once what it held', async () => {
     const p = await Presence.inNewProject(server);
     await withSockets(async (keep) => {

@@ -65,7 +65,7 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
     this.#ws = ws;
     this.#socket = socket;
     this.#logged = logged;
-    this.writer = new FrameWriter(socket, () => this.#onReady());
+    this.writer = new FrameWriter(ws, socket, () => this.#onReady());
     this.#liveness = new Liveness(parts.services.settings.socketTimeoutSeconds);
     this.watches = new SocketWatches(this);
     this.#queue = new FrameQueue(

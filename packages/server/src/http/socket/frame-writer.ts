@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { WebSocket } from 'ws';
 import { textMessage } from '../../wire/socket-frames.ts';
 
 type OnTaken = (() => void) | undefined;
@@ -16,6 +17,7 @@ interface Waiting {
  * requests are not read while something waits, and one text of each conversation.
  */
 export class FrameWriter {
+  readonly #ws: WebSocket;
   readonly #socket: Socket;
   readonly #onReady: () => void;
   /** The stream that is in the middle of a message. */
@@ -32,7 +34,8 @@ export class FrameWriter {
   };
 
   /** @param onReady called when the network has taken everything, or a long message has been written */
-  constructor(socket: Socket, onReady: () => void) {
+  constructor(ws: WebSocket, socket: Socket, onReady: () => void) {
+    this.#ws = ws;
     this.#socket = socket;
     this.#onReady = onReady;
   }
@@ -51,8 +54,9 @@ export class FrameWriter {
     return this.#socket.writableLength + (isTaken ? this.#waitingBytes + 1 : 0);
   }
 
-  /** Writes whole frames. With `hasMore` the next frames of the stream continue the message. */
+  /** Writes whole frames. With `hasMore` the next frames of the stream continue the message. Nothing follows a close frame. */
   write(stream: object | null, frames: Buffer, hasMore = false, onTaken: OnTaken = undefined): void {
+    if (this.#ws.readyState !== this.#ws.OPEN) return;
     if (this.#owner !== null && this.#owner !== stream) {
       this.#waiting.push({ stream, frames, hasMore, onTaken });
       this.#waitingBytes += frames.length;
