@@ -15,8 +15,8 @@ import { within } from '../support/waiting.ts';
 const MANY = numbered('u', 1_001);
 const LIMIT_MS = 5_000;
 
-/** Blocks this thread for longer than a server may be silent. */
-const stayBusy = () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5_000);
+/** Blocks this thread, by default for longer than a server may be silent. */
+const stayBusy = (ms = 5_000) => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
 describe('a write that waits for a lock', { skip: skipsPostgres }, () => {
   /** A group of one member, whose row another transaction has locked. */
@@ -153,5 +153,19 @@ describe('a reader of a long list that stops reading', { skip: skipsPostgres }, 
       for (const read of [one, three]) assert.equal(await read?.(), JSON.stringify(ids));
       for (const read of [two, four]) await assert.rejects(async () => read?.(), StoreUnavailableError);
       await store.close();
+    }));
+});
+
+describe('a transaction whose process is busy with something else', { skip: skipsPostgres }, () => {
+  test('a transaction in which nothing is sent for too long is unavailable', () =>
+    withDatabase(async (url) => {
+      const database = new PostgresDatabase({ ...parsePostgresUrl(url), idleInTransactionMs: 50 });
+      const write = database.transaction({}, async (transaction) => {
+        await transaction.run(['SELECT 1']);
+        stayBusy(500);
+        await transaction.run(['SELECT 2']);
+      });
+      await assert.rejects(write, StoreUnavailableError);
+      await database.close();
     }));
 });

@@ -6,11 +6,6 @@ import type { PostgresHost, PostgresSettings } from './postgres-url.ts';
 const CONNECT_LIMIT_MS = 3_000;
 /** An idle connection for so long is probed by the kernel, in milliseconds: it ends when the server's machine is gone. */
 const KEEP_ALIVE_MS = 10_000;
-/**
- * The server ends a transaction whose process sends nothing for so long, in milliseconds: others wait for its locks. No
- * process takes as long to work out what to write next.
- */
-const IDLE_IN_TRANSACTION_MS = 10_000;
 
 /**
  * Without statistics (after a restore, without autovacuum) PostgreSQL takes all rows of a project for a few and reads all
@@ -125,10 +120,10 @@ async function connect(
 const leftMs = (until: number) => Math.max(1, Math.ceil(until - performance.now()));
 
 /** Not sent with the connection's start: PgBouncer rejects settings there, or ignores them. */
-const sessionSettings = ({ statementTimeoutMs }: PostgresSettings, lockTimeoutMs: number): Setting[] => [
-  ['statement_timeout', statementTimeoutMs],
+const sessionSettings = (settings: PostgresSettings, lockTimeoutMs: number): Setting[] => [
+  ['statement_timeout', settings.statementTimeoutMs],
   ['lock_timeout', lockTimeoutMs],
-  ['idle_in_transaction_session_timeout', IDLE_IN_TRANSACTION_MS],
+  ['idle_in_transaction_session_timeout', settings.idleInTransactionMs],
   ...PLANNER_SETTINGS.map((name): Setting => [name, 'off']),
 ];
 

@@ -26,6 +26,8 @@ export interface PostgresSettings {
   readonly poolSize: number;
   /** How long one statement may take before the server ends it, in milliseconds. Large writes are given longer. */
   readonly statementTimeoutMs: number;
+  /** The server ends a transaction whose process sends nothing for so long, in milliseconds: others wait for its locks. */
+  readonly idleInTransactionMs: number;
   /** How connections are encrypted; null: they are not. */
   readonly tls: ConnectionOptions | null;
   /** Whether to connect without encryption where the server has none. */
@@ -51,6 +53,8 @@ const TARGETS = ['read-write', 'primary'];
 /** What is before the hosts, the hosts, and what is after them. */
 const URL_SHAPE = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^@/?#]*)(.*)$/s;
 const DEFAULT_PORT = 5_432;
+/** No process takes as long to work out what to write next, except for large writes. */
+const IDLE_IN_TRANSACTION_MS = 10_000;
 
 /**
  * Reads `postgres://user:password@host:5432/database?…`, as libpq writes it, with several hosts separated by commas.
@@ -90,6 +94,7 @@ export function parsePostgresUrl(text: string): PostgresSettings {
     applicationName: parameter('application_name') ?? 'rollcall',
     poolSize: integer('pool_size', LEAST_POOL, 1_000, 10),
     statementTimeoutMs: integer('statement_timeout_ms', 100, 4_000, 4_000),
+    idleInTransactionMs: IDLE_IN_TRANSACTION_MS,
     ...tlsOf(hosts, parameter),
     name: `PostgreSQL at ${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}${database === undefined ? '' : `/${database}`}`,
   };

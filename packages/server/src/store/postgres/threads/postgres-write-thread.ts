@@ -19,6 +19,8 @@ import type {
 const CONNECTIONS = 2;
 /** How long a write waits for locks here, in milliseconds: its caller has waited for the thread to start already. */
 const LOCK_WAIT_MS = 2_000;
+/** A thread of a busy machine may take ten seconds to work out what a batch of millions of members is to write. */
+const IDLE_IN_TRANSACTION_MS = 60_000;
 
 async function replyTo(methods: LargeWriteMethods, write: LargeWrite): Promise<FromWriteThread> {
   const method = methods[write.name] as (...parameters: readonly unknown[]) => Promise<unknown>;
@@ -31,7 +33,8 @@ async function replyTo(methods: LargeWriteMethods, write: LargeWrite): Promise<F
 }
 
 function serve(port: MessagePort, { url }: WriteThreadOptions): void {
-  const database = new PostgresDatabase({ ...parsePostgresUrl(url), poolSize: CONNECTIONS }, LOCK_WAIT_MS);
+  const own = { poolSize: CONNECTIONS, idleInTransactionMs: IDLE_IN_TRANSACTION_MS };
+  const database = new PostgresDatabase({ ...parsePostgresUrl(url), ...own }, LOCK_WAIT_MS);
   const methods: LargeWriteMethods = {
     applyBatch: (...parameters) => applyBatch(database, ...parameters),
     putGroup: (...parameters) => putGroup(database, ...parameters),
