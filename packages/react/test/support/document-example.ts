@@ -97,10 +97,11 @@ function exampleOf(url: string, rollcallURL: string, rollcall: Rollcall, clock: 
     (await Array.fromAsync(rollcall.presence.list({ groupID: GROUP }))).map(({ id }) => id);
   const leaves: Example['leaves'] = async (way, user) => {
     await until(`${user} is absent`, async () => {
-      if (!(await present()).includes(user)) return true;
+      const { locations } = (await rollcall.presence.get(user, GROUP)).ephemeral;
+      if (locations.length === 0) return true;
       // A page that was left may come back within two seconds of the server's clock. Without a socket, it reports its end.
       if (way === 'through a socket') clock.move(STEP_MS);
-      return false;
+      throw new Error(`${user} is still at ${JSON.stringify(locations)}`);
     });
     // Readings leave out what has ended; those who watch get it from the next sweep.
     if (way === 'through a socket') clock.move(SWEEP_EVERY_MS);
