@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { Browser } from '../support/browser.ts';
 import { expectOk } from '../support/expect.ts';
 import { MovedClock } from '../support/moved-clock.ts';
@@ -114,7 +115,10 @@ describe('a clean close', () => {
       await once(socket.ws, 'close');
       clock.move(1_000);
       await until('the socket to end', async () => (await openSockets(p.project)) === 0);
-      assert.deepEqual((await p.entryOf('a')).durable?.location, AT);
+      // The last frame is still being stored.
+      await until('the durable location', async () =>
+        isDeepStrictEqual((await p.entryOf('a')).durable?.location, AT),
+      );
     });
   });
 });
