@@ -1,4 +1,4 @@
-/** When a socket that brings nothing is pinged, and when it counts as vanished. */
+/** When a socket that brings nothing is pinged, when it counts as vanished, and how long one may be open after its close frame. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Liveness } from '../../src/http/socket/liveness.ts';
@@ -27,4 +27,11 @@ describe('a socket that brings nothing', () => {
   test('a silent socket is pinged before it ends, also with the shortest timeout', () => {
     assert.deepEqual(whileSilent(1, 2), ['ping', 'end']);
   });
+});
+
+test('a connection that is open after its close frame ends behind its frames after 2 s, and without them after 10', () => {
+  const liveness = new Liveness(10);
+  const done = Array.from({ length: 11 }, () => liveness.closingTick());
+  const nothing = (count: number) => Array<string>(count).fill('nothing');
+  assert.deepEqual(done, ['nothing', 'drain', ...nothing(8), 'end']);
 });

@@ -1,6 +1,6 @@
 /** The upgrade of a socket, its limits, and hostile frames. */
 import assert from 'node:assert/strict';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { describe, test } from 'node:test';
 import { limits } from '@rollcall/protocol';
 import { Browser } from '../support/browser.ts';
@@ -174,7 +174,7 @@ describe('hostile frames', () => {
       const other = await keep(SocketClient.of(project, 'a', 'g'));
       for (const watch of watches) {
         const socket = await keep(SocketClient.of(project, 'a', 'g'));
-        const tcp = (socket.ws as unknown as { _socket: Socket })._socket;
+        const { tcp } = socket;
         // Both frames arrive together, so the watch is still opening when the other one is read.
         tcp.cork();
         socket.send({ ...watch, ref: 100 });

@@ -1,6 +1,5 @@
 /** What a socket holds, and how it ends. */
 import assert from 'node:assert/strict';
-import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { limits, type PresenceEntry } from '@rollcall/protocol';
@@ -171,12 +170,10 @@ describe('presence that a socket holds', () => {
     const project = await seeded();
     await withSockets(async (keep) => {
       const socket = await keep(SocketClient.of(project, 'a', 'g'));
-      const tcp = (socket.ws as unknown as { _socket: Socket })._socket;
-      tcp.cork();
-      for (let ref = 100; ref < 103; ref += 1) socket.send({ op: 'watch', ref });
-      socket.send({ op: 'present', ref: 103, durable: true, location: AT });
-      socket.ws.close();
-      tcp.uncork();
+      socket.sendAndClose([
+        ...[100, 101, 102].map((ref) => ({ op: 'watch', ref })),
+        { op: 'present', ref: 103, durable: true, location: AT },
+      ]);
       await until('the durable location', async () => {
         const { durable } = (await project.get('/v1/users/a/presence?groupID=g')).json<PresenceEntry>();
         return isDeepStrictEqual(durable?.location, AT);

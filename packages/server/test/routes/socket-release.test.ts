@@ -1,7 +1,6 @@
 /** How long what a socket holds stays when its connection breaks, and how long a socket may wait for auth, to the millisecond. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { Browser } from '../support/browser.ts';
@@ -21,8 +20,8 @@ const THERE = { page: '2' };
 const LIFE_SECONDS = 35;
 
 /** Resets the connection of a socket, and waits until the server has noticed it: only `others` are open then. */
-async function reset(p: Presence, { ws }: SocketClient, others: number): Promise<void> {
-  (ws as unknown as { _socket: Socket })._socket.resetAndDestroy();
+async function reset(p: Presence, { tcp }: SocketClient, others: number): Promise<void> {
+  tcp.resetAndDestroy();
   await until('the server to notice it', async () => (await openSockets(p.project)) === others);
 }
 
@@ -45,7 +44,7 @@ describe('a connection that stays open after its close frame', () => {
       const socket = await keep(SocketClient.of(p.project, 'a', 'g'));
       await socket.ok('present', { location: AT });
       await watcher.event('arrived');
-      const tcp = (socket.ws as unknown as { _socket: Socket })._socket;
+      const { tcp } = socket;
       tcp.pause();
       tcp.write(CLOSE_FRAME);
       await until('the server to notice it', async () => {
@@ -57,22 +56,25 @@ describe('a connection that stays open after its close frame', () => {
   });
 });
 
+/** Frames that take long together, with numbers that are free. */
+const LONG = Array.from({ length: 180 }, (_, index) => ({ op: 'watch', ref: 100 + index }));
+
 describe('a clean close', () => {
   test('no frame follows the close frame, not even answers to frames before it, and the connection is not reset', async () => {
     const p = await Presence.inNewProject(server);
     await withSockets(async (keep) => {
       const socket = await keep(SocketClient.of(p.project, 'a', 'g'));
-      const tcp = (socket.ws as unknown as { _socket: Socket })._socket;
+      const { tcp } = socket;
       tcp.removeAllListeners();
       tcp.allowHalfOpen = true;
       const received: Buffer[] = [];
       const errors: Error[] = [];
       tcp.on('data', (bytes: Buffer) => received.push(bytes));
       tcp.on('error', (error) => errors.push(error));
-      tcp.cork();
-      for (let ref = 100; ref < 150; ref += 1) socket.send({ op: 'present', ref, location: AT });
-      socket.ws.close(1000);
-      tcp.uncork();
+      socket.sendAndClose(
+        Array.from({ length: 50 }, (_, ref) => ({ op: 'present', ref, location: AT })),
+        1000,
+      );
       await once(tcp, 'end');
       const bytes = Buffer.concat(received).toString('latin1');
       assert.equal(bytes.slice(bytes.indexOf('\x88')), '\x88\x02\x03\xe8');
@@ -91,11 +93,7 @@ describe('a clean close', () => {
     await withSockets(async (keep) => {
       const socket = await keep(SocketClient.of(p.project, 'a', 'g', { connectionID: 'page-1' }));
       await socket.ok('present', { location: AT });
-      const tcp = (socket.ws as unknown as { _socket: Socket })._socket;
-      tcp.cork();
-      for (let ref = 100; ref < 280; ref += 1) socket.send({ op: 'watch', ref });
-      socket.ws.close(1000);
-      tcp.uncork();
+      socket.sendAndClose(LONG, 1000);
       await once(socket.ws, 'close');
       clock.move(1_000);
       await until('the release', async () => (await p.locationsOf('a')).length === 0);
@@ -106,12 +104,7 @@ describe('a clean close', () => {
     const p = await Presence.inNewProject(server);
     await withSockets(async (keep) => {
       const socket = await keep(SocketClient.of(p.project, 'a', 'g'));
-      const tcp = (socket.ws as unknown as { _socket: Socket })._socket;
-      tcp.cork();
-      for (let ref = 100; ref < 280; ref += 1) socket.send({ op: 'watch', ref });
-      socket.send({ op: 'present', ref: 280, durable: true, location: AT });
-      socket.ws.close(1000);
-      tcp.uncork();
+      socket.sendAndClose([...LONG, { op: 'present', ref: 280, durable: true, location: AT }], 1000);
       await once(socket.ws, 'close');
       clock.move(1_000);
       await until('the socket to end', async () => (await openSockets(p.project)) === 0);

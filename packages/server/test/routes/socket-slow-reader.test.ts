@@ -1,6 +1,5 @@
 /** A socket whose client does not read while much changes: what it is sent when it reads again. */
 import assert from 'node:assert/strict';
-import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { ReaderModel } from '../realtime/reader-model.ts';
 import { Browser } from '../support/browser.ts';
@@ -73,7 +72,7 @@ describe('a socket that does not read', () => {
       const watch = await slow.ok('watch');
       await slow.event('snapshot');
       await quick.ok('watch');
-      const tcp = (slow.ws as unknown as { _socket: Socket })._socket;
+      const { tcp } = slow;
       const before = tcp.bytesRead;
       slow.ws.pause();
       await moveAll(project);

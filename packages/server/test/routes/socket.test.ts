@@ -1,6 +1,5 @@
 /** GET /v1/client/socket: logging in, watching, and what ends it. */
 import assert from 'node:assert/strict';
-import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { Browser } from '../support/browser.ts';
 import { expectOk } from '../support/expect.ts';
@@ -152,7 +151,7 @@ describe('watches of a socket', () => {
       const content = [{ type: 'p', children: [{ text: 'x' }] }];
       for (const id of ['1', '2', '3'])
         assert.equal((await other.post('/v1/client/threads/t/messages', { id, content })).status, 201);
-      const tcp = (socket.ws as unknown as { _socket: Socket })._socket;
+      const { tcp } = socket;
       tcp.cork();
       socket.send({ op: 'watch_messages', ref: 60, threadID: 't', after });
       socket.send({ op: 'unwatch', ref: 61, watch: 60 });

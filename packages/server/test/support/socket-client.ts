@@ -1,5 +1,6 @@
 /** The socket of a page, frame by frame. */
 import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
 import { SOCKET_PROTOCOL } from '@rollcall/protocol';
 import { WebSocket } from 'ws';
 import { Browser } from './browser.ts';
@@ -64,6 +65,20 @@ export class SocketClient {
   /** One at a time. */
   until(what: string, isTrue: () => boolean): Promise<void> {
     return this.#arrivals.until(what, isTrue, () => JSON.stringify([this.frames.slice(-5), this.close]));
+  }
+
+  /** Its connection. */
+  get tcp(): Socket {
+    return (this.ws as unknown as { readonly _socket: Socket })._socket;
+  }
+
+  /** Sends these frames and the close frame at once, so that the server has all of them before it answers. */
+  sendAndClose(frames: readonly unknown[], code?: number): void {
+    const { tcp } = this;
+    tcp.cork();
+    for (const frame of frames) this.send(frame);
+    this.ws.close(code);
+    tcp.uncork();
   }
 
   /** Sends a frame and resolves to its answer. */

@@ -28,8 +28,6 @@ import type { WatchOwner } from './watch-sink.ts';
 const WAITING_MAX_BYTES = 64 * 1_024;
 /** How long a socket may be open before it logs in, in ticks of a second. */
 const LOGIN_TICKS = 5;
-/** How long after its close frame a socket may handle the frames before it, in ticks. */
-const CLOSING_TICKS = 10;
 /** How long a connection that broke may be away and keep what it holds, in milliseconds. One that timed out has been away for longer. */
 const GRACE_MS = 2_000;
 /** The connection broke without a close frame; and the code of a page that is left or loaded anew. */
@@ -54,8 +52,6 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
   readonly #queue: FrameQueue;
   #login: Login | null = null;
   #ticks = 0;
-  /** Ticks since a close frame. */
-  #closingTicks = 0;
   /** Closed for good, with frames that are handled first. */
   #isClosed = false;
   #ending: ServiceError | 'closed' | null = null;
@@ -136,10 +132,9 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
     this.#ticks += 1;
     const login = this.#login;
     if (this.#ws.readyState !== this.#ws.OPEN) {
-      this.#closingTicks += 1;
-      // Most connections end right after their close frame. Here the client leaves it open, or the frames before it take long.
-      if (this.#closingTicks === 2) this.#leaveAfterFrames();
-      if (this.#closingTicks > CLOSING_TICKS) this.#leave();
+      const state = this.#liveness.closingTick();
+      if (state === 'drain') this.#leaveAfterFrames();
+      else if (state === 'end') this.#leave();
       return;
     }
     if (login === null) {
