@@ -249,23 +249,20 @@ export class MessageFeed extends ConversationFeed {
   async #snapshot(session: EventSession): Promise<Text> {
     const { store, reads, pageTokens } = this.parts;
     const viewer = session.request.viewer?.userId ?? null;
-    const [page, thread] = await reads.run(this.project, () =>
-      Promise.all([
-        store.messages.list(this.project, this.threadId, {
-          ...SNAPSHOT,
-          limit: session.request.snapshotLimit ?? SNAPSHOT.limit,
-        }),
-        store.threads.find(this.project, this.threadId, viewer),
-      ]),
-    );
+    const list = { ...SNAPSHOT, limit: session.request.snapshotLimit ?? SNAPSHOT.limit };
+    const [page, thread] = await reads.run(this.project, async () => {
+      const messages = await store.messages.list(this.project, this.threadId, list);
+      // Read second, the thread has every change up to the position of the messages: no event has these changes.
+      return [messages, await store.threads.find(this.project, this.threadId, viewer)] as const;
+    });
     if (page === null || thread === null || page.at.epoch !== this.at.epoch) {
       session.end(threadNotFound(this.threadId));
       return textOf([]);
     }
     session.position = page.at.position;
     if (page.at.position === this.at.position) for (const message of page.messages) this.#remember(message);
-    const list = [this.project, 'messages', this.threadId, 'descending'];
-    const token = pageTokens.next(list, page.last);
+    const listName = [this.project, 'messages', this.threadId, 'descending'];
+    const token = pageTokens.next(listName, page.last);
     return textOf([messagesSnapshot(thread, page.messages, token, eventId(page.at))]);
   }
 
