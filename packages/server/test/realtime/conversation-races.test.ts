@@ -4,7 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { ServiceError } from '../../src/core/service-error.ts';
 import { SseSink } from '../../src/realtime/sessions/sse-sink.ts';
+import { plain } from '../contract/store/conversation.ts';
 import { BY_TEST } from '../support/origin.ts';
 import { SimulatedSink } from './simulated-sink.ts';
 import { type StreamWorld, withStreams } from './stream-world.ts';
@@ -19,27 +21,54 @@ const callerOf = (world: StreamWorld) => ({
 const putThread = (world: StreamWorld, groupID: string, name: string) =>
   world.services.threads.put(writer(world), 't', { groupID, name }, {});
 
-/** The group `g` with its thread `t`. */
+/** The group `g` with `u` and its thread `t`, and the group `h` with `v` alone. */
 async function seed(world: StreamWorld): Promise<void> {
-  await world.seed(['u']);
+  await world.seed(['u', 'v']);
+  await world.services.groups.put(writer(world), 'g', { members: ['u'] }, {});
+  await world.services.groups.put(writer(world), 'h', { name: 'H', members: ['v'] }, {});
   await putThread(world, 'g', 'Before');
 }
 
-/** The next call of the list of messages is sent after the write. */
-function delayed({ engine }: StreamWorld, write: () => Promise<unknown>): void {
-  const { messages } = engine.store;
-  const { list } = messages;
-  Object.assign(messages, {
-    async list(...parameters: Parameters<typeof list>) {
-      messages.list = list;
-      await write();
-      return list(...parameters);
+/** The thread is deleted, and another one of this ID is made in the other group; no notification of it comes. */
+async function moveToOtherGroup({ engine, project, clock }: StreamWorld): Promise<void> {
+  const { threads, messages } = engine.store;
+  const context = (revision: string) => ({ ...BY_TEST, now: clock.now(), revision });
+  await threads.delete(project, 't', context('r1'));
+  await threads.put(project, 't', { groupId: 'h', name: 'Secret' }, context('r2'));
+  await messages.put(project, 't', 'm', { authorId: 'v', content: plain('secret') }, context('r3'));
+}
+
+/** A read of the store, and how many calls of it come before the one that is meant. */
+type Reading = readonly [
+  ...(
+    | readonly ['conversationFeed', 'positions']
+    | readonly ['threads', 'find']
+    | readonly ['messages', 'list' | 'find']
+  ),
+  callsBefore: number,
+];
+
+/** One call of a read is sent after the write. */
+function delayed(
+  world: StreamWorld,
+  [portName, name, callsBefore]: Reading,
+  write: () => Promise<unknown>,
+): void {
+  const port = world.engine.store[portName];
+  const read = Reflect.get(port, name) as (...parameters: unknown[]) => Promise<unknown>;
+  let calls = 0;
+  Object.assign(port, {
+    async [name](...parameters: unknown[]) {
+      calls += 1;
+      if (calls === callsBefore + 1) await write();
+      return read.apply(port, parameters);
     },
   });
 }
 
-async function openMessages(world: StreamWorld): Promise<SimulatedSink> {
-  const request = { caller: callerOf(world), groupId: 'g' };
+async function openMessages(world: StreamWorld, userId?: string): Promise<SimulatedSink> {
+  const viewer = userId === undefined ? {} : { viewer: { userId } };
+  const request = { caller: callerOf(world), groupId: 'g', ...viewer };
   const session = await world.services.conversationStreams.openMessages(request, 't', null);
   const sink = new SimulatedSink();
   sink.onEnd = () => session.close();
@@ -47,11 +76,13 @@ async function openMessages(world: StreamWorld): Promise<SimulatedSink> {
   return sink;
 }
 
+const isNotFound = (error: unknown) => error instanceof ServiceError && error.code === 'thread_not_found';
+
 describe('a stream of messages that is opened while its thread is written', () => {
   test('a thread that is renamed while its snapshot is read has the new name in the snapshot, or in a thread event', () =>
     withStreams({}, async (world) => {
       await seed(world);
-      delayed(world, () => putThread(world, 'g', 'After'));
+      delayed(world, ['messages', 'list', 0], () => putThread(world, 'g', 'After'));
       const { parser } = await openMessages(world);
       await world.pass(3);
       const names = parser.events.map(({ type, data }) =>
@@ -59,4 +90,18 @@ describe('a stream of messages that is opened while its thread is written', () =
       );
       assert.equal(names.at(-1), 'After');
     }));
+
+  for (const [when, reading] of [
+    ['its position is read', ['conversationFeed', 'positions', 0]],
+    ['its group is read', ['threads', 'find', 0]],
+    ['the messages of its snapshot are read', ['messages', 'list', 0]],
+    ['the thread of its snapshot is read', ['threads', 'find', 1]],
+  ] as const) {
+    test(`a stream of messages is thread_not_found where its thread is deleted, and made in another group, before ${when}`, () =>
+      withStreams({}, async (world) => {
+        await seed(world);
+        delayed(world, reading, () => moveToOtherGroup(world));
+        await assert.rejects(openMessages(world, 'u'), isNotFound);
+      }));
+  }
 });

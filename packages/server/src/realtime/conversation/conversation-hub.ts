@@ -65,12 +65,11 @@ export class ConversationHub {
     const { project } = request.caller;
     const { store } = this.#parts;
     return this.#open(request, from, async () => {
-      const [thread, positions] = await Promise.all([
-        store.threads.find(project, threadId, null),
-        store.conversationFeed.positions(project, [threadId]),
-      ]);
+      // The group is read second: it is that of the thread at the position, or of one that was made in its place meanwhile,
+      // and then the feed ends.
+      const positions = await store.conversationFeed.positions(project, [threadId]);
+      const thread = await store.threads.find(project, threadId, null);
       const at = positions.get(threadId);
-      // One of this ID that was made again in another group is another thread.
       if (thread?.groupId !== request.groupId || at === undefined) throw threadNotFound(threadId);
       return this.#messages.feed(project, thread, at);
     });

@@ -255,7 +255,8 @@ export class MessageFeed extends ConversationFeed {
       // Read second, the thread has every change up to the position of the messages: no event has these changes.
       return [messages, await store.threads.find(this.project, this.threadId, viewer)] as const;
     });
-    if (page === null || thread === null || page.at.epoch !== this.at.epoch) {
+    // One of another group was made in place of the feed's thread.
+    if (page?.at.epoch !== this.at.epoch || thread?.groupId !== this.groupId) {
       session.end(threadNotFound(this.threadId));
       return textOf([]);
     }
