@@ -53,18 +53,23 @@ export class ClientConversation {
     return this.#parts.threads.list(caller.project, request(groupId));
   }
 
+  /** The group is checked for each page: a thread of another group can be made in place of the one that was found. */
   async listMessages(
     caller: ClientWriter,
     threadId: string,
     request: MessageListRequest,
   ): Promise<MessagePage> {
-    await this.findThread(caller, threadId);
-    return this.#parts.messages.list(caller.project, threadId, request);
+    const { groupId } = await this.findThread(caller, threadId);
+    const page = await this.#parts.messages.list(caller.project, threadId, request);
+    if (page.groupId !== groupId) throw threadNotFound(threadId);
+    return page;
   }
 
   async findMessage(caller: ClientWriter, threadId: string, id: string): Promise<FoundMessage> {
-    await this.findThread(caller, threadId);
-    return this.#parts.messages.find(caller.project, threadId, id);
+    const { groupId } = await this.findThread(caller, threadId);
+    const found = await this.#parts.messages.find(caller.project, threadId, id);
+    if (found.groupId !== groupId) throw threadNotFound(threadId);
+    return found;
   }
 
   async createThread(

@@ -184,8 +184,13 @@ const listClientMessages = operation('GET /v1/client/threads/:id/messages', {
   errors: { thread_not_found: NO_THREAD },
   rule: checkStream,
   async handle(exchange, services) {
-    const { groupId } = await services.conversation.findThread(exchange.writer, exchange.pathId);
-    if (!isStreamRequest(exchange)) return messageListBody(exchange, services);
+    const { writer, pathId } = exchange;
+    const { conversation } = services;
+    if (!isStreamRequest(exchange))
+      return messageListBody(exchange, services, (request) =>
+        conversation.listMessages(writer, pathId, request),
+      );
+    const { groupId } = await conversation.findThread(writer, pathId);
     return asViewer(exchange, services, (watching) => streamMessages(exchange, services, groupId, watching));
   },
 });

@@ -14,7 +14,7 @@ import {
   type Static,
 } from '@rollcall/protocol';
 import { checkMessageTimes } from '../../core/conversation-times.ts';
-import type { FoundMessage, MessagePage } from '../../store/ports/messages.ts';
+import type { FoundMessage, MessageListRequest, MessagePage } from '../../store/ports/messages.ts';
 import { presentMessage } from '../../wire/conversation-presenters.ts';
 import { appended, created, done } from '../../wire/json-answer.ts';
 import { etag, precondition, taggedReply } from '../conditions.ts';
@@ -68,12 +68,13 @@ export const messageListOf = {
   defaultLimit: limits.CONVERSATION_PAGE_DEFAULT_LIMIT,
 };
 
-/** The answer to a read of a page of messages. */
+/** The answer to a read of a page of messages, which `list` reads in parts. */
 export function messageListBody(
   exchange: Exchange<unknown, MessageListQuery>,
-  { messages, pageTokens }: HttpServices,
+  { pageTokens }: HttpServices,
+  list: (request: MessageListRequest) => Promise<MessagePage>,
 ): Promise<Reply> {
-  const { caller, pathId: threadId, query } = exchange as Exchange<{ project: string }, MessageListQuery>;
+  const { pathId: threadId, query } = exchange;
   const { order = 'ascending' } = query;
   return pagedBody(
     'messages',
@@ -81,7 +82,7 @@ export function messageListBody(
     pageTokens,
     async (request, maxBytes) => {
       const bounded = { ...request, maxBytes: Math.min(maxBytes, PRESENTED_AT_ONCE), order };
-      return presented(await messages.list(caller.project, threadId, bounded), threadId);
+      return presented(await list(bounded), threadId);
     },
     limits.CONVERSATION_PAGE_MAX_BYTES,
   );
@@ -113,8 +114,12 @@ const listMessages = operation('GET /v1/threads/:id/messages', {
   answer: messageListAnswer(MESSAGES_STREAM),
   rule: checkStream,
   async handle(exchange, services) {
-    if (!isStreamRequest(exchange)) return messageListBody(exchange, services);
-    const { groupId } = await services.threads.find(exchange.caller.project, exchange.pathId);
+    const { caller, pathId } = exchange;
+    if (!isStreamRequest(exchange))
+      return messageListBody(exchange, services, (request) =>
+        services.messages.list(caller.project, pathId, request),
+      );
+    const { groupId } = await services.threads.find(caller.project, pathId);
     return streamMessages(exchange, services, groupId, watchingHost(exchange, services));
   },
 });
