@@ -13,6 +13,7 @@ import {
   oneOf,
   type Static,
 } from '@rollcall/protocol';
+import { threadNotFound } from '../../core/conversation-errors.ts';
 import { checkMessageTimes } from '../../core/conversation-times.ts';
 import type { FoundMessage, MessageListRequest, MessagePage } from '../../store/ports/messages.ts';
 import { presentMessage } from '../../wire/conversation-presenters.ts';
@@ -76,13 +77,18 @@ export function messageListBody(
 ): Promise<Reply> {
   const { pathId: threadId, query } = exchange;
   const { order = 'ascending' } = query;
+  let epoch: string | null = null;
   return pagedBody(
     'messages',
     exchange,
     pageTokens,
     async (request, maxBytes) => {
       const bounded = { ...request, maxBytes: Math.min(maxBytes, PRESENTED_AT_ONCE), order };
-      return presented(await list(bounded), threadId);
+      const found = await list(bounded);
+      epoch ??= found.at.epoch;
+      // Another thread of this ID was made in place of the one that the answer began with.
+      if (found.at.epoch !== epoch) throw threadNotFound(threadId);
+      return presented(found, threadId);
     },
     limits.CONVERSATION_PAGE_MAX_BYTES,
   );

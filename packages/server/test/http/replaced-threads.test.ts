@@ -79,3 +79,14 @@ describe('a thread that is deleted, and made in a group that is not of the token
       assert.ok(shown.every(({ groupID }) => groupID === 'g'));
     }));
 });
+
+test('a long list of messages ends where its thread is deleted, and has no message of a new thread of the same ID', () =>
+  withApp({}, async (app) => {
+    await seed(app);
+    moveBefore(app, 'list', 1);
+    const answer = await app.call('GET', '/v1/threads/t/messages');
+    const { messages, pagination } = answer.json();
+    assert.ok(messages.length > 0);
+    assert.ok(messages.every(({ groupID }: { groupID: string }) => groupID === 'g'));
+    assert.equal(pagination.token, null);
+  }));
