@@ -4,7 +4,14 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import { findProgram, isRequired } from '../support/programs.ts';
 import { WAIT_MAX_MS } from '../support/waiting.ts';
 
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
+/** The shell first: it is the same browser without a user interface, which takes three quarters of the time of a small page. */
+const NAMES = [
+  'chromium-headless-shell',
+  'chromium',
+  'chromium-browser',
+  'google-chrome-stable',
+  'google-chrome',
+];
 
 const executablePath = findProgram(NAMES);
 
