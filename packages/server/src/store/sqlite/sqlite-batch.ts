@@ -3,52 +3,46 @@ import { limits } from '@rollcall/protocol';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { completeBatch, isRejected, readBatch } from '../batch-document.ts';
 import { MergedChanges } from '../merged-changes.ts';
-import type { BatchOutcome, BatchStore, UnknownReference } from '../ports/batches.ts';
+import type { BatchOutcome, UnknownReference } from '../ports/batches.ts';
 import { toStored } from '../stored-write.ts';
 import type { WriteContext } from '../write-context.ts';
 import type { GroupWrites } from './sqlite-groups.ts';
 import type { MembershipWrites, UserCard } from './sqlite-members.ts';
-import type { Write } from './sqlite-methods.ts';
+import type { Writes } from './sqlite-methods.ts';
 import { RollBack } from './sqlite-roll-back.ts';
 import type { UserWrites } from './sqlite-users.ts';
 
-interface Writes {
+interface RosterWrites {
   readonly users: UserWrites;
   readonly groups: GroupWrites;
   readonly members: MembershipWrites;
 }
 
 /** Applies batches, on the writer's thread, within a savepoint of the caller's. */
-export class BatchWrites {
-  readonly #writes: Writes;
-
-  constructor(writes: Writes) {
-    this.#writes = writes;
-  }
-
+export const batchWrites = (writes: RosterWrites): Writes<'batches'> => ({
   /** @throws RollBack with the outcome of a batch that is not applied */
-  readonly apply: Write<BatchStore['apply']> = (project, request, context) => {
+  apply(project, request, context) {
     const document = readBatch(request.body);
     if (isRejected(document)) return document;
-    const batch = completeBatch(document, (id) => this.#writes.groups.exists(project, id));
+    const batch = completeBatch(document, (id) => writes.groups.exists(project, id));
     if (isRejected(batch)) return batch;
-    const outcome = new BatchRun(this.#writes, project, context).apply(batch);
+    const outcome = new BatchRun(writes, project, context).apply(batch);
     if (outcome.kind !== 'applied') throw new RollBack(outcome);
     if (request.dryRun) throw new RollBack({ ...outcome, changes: [] });
     return outcome;
-  };
-}
+  },
+});
 
 /** One batch that is being applied. */
 class BatchRun {
-  readonly #writes: Writes;
+  readonly #writes: RosterWrites;
   readonly #project: ProjectKey;
   readonly #context: WriteContext;
   readonly #known = new Map<string, UserCard | null>();
   readonly #changes = new MergedChanges();
   readonly #unknown: UnknownReference[] = [];
 
-  constructor(writes: Writes, project: ProjectKey, context: WriteContext) {
+  constructor(writes: RosterWrites, project: ProjectKey, context: WriteContext) {
     this.#writes = writes;
     this.#project = project;
     this.#context = context;

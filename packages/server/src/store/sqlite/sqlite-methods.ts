@@ -7,6 +7,11 @@ export type Reads<Port extends keyof typeof STORE_WRITES> = Omit<
   (typeof STORE_WRITES)[Port][number]
 >;
 
+/** The writes of a port, on the writer's thread. */
+export type Writes<Port extends keyof typeof STORE_WRITES> = {
+  readonly [Name in (typeof STORE_WRITES)[Port][number] & keyof Store[Port]]: Write<Store[Port][Name]>;
+};
+
 /** A write of a port, on the writer's thread. */
 export type Write<Method> = Method extends (...parameters: infer Parameters) => Promise<infer Outcome>
   ? (...parameters: Parameters) => Outcome

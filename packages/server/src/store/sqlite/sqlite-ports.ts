@@ -1,7 +1,7 @@
 /** The ports of the store: reads run on the main thread, writes on the writer's thread. */
 import type { DurableBounds } from '../durable-bounds.ts';
 import type { STORE_WRITES, Store } from '../store.ts';
-import { BatchWrites } from './sqlite-batch.ts';
+import { batchWrites } from './sqlite-batch.ts';
 import { ChangeWrites, changeReads } from './sqlite-changes.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import { conversationFeedReads } from './sqlite-conversation-feed.ts';
@@ -13,17 +13,18 @@ import { memberReads } from './sqlite-member-lists.ts';
 import { MembershipWrites } from './sqlite-members.ts';
 import { messageReads } from './sqlite-messages.ts';
 import { MessageWrites } from './sqlite-messages-writes.ts';
-import { PreferenceWrites, preferenceReads } from './sqlite-preferences.ts';
-import { CustomerWrites, customerReads, ProjectWrites, projectReads } from './sqlite-projects.ts';
+import type { Writes } from './sqlite-methods.ts';
+import { preferenceReads, preferenceWrites } from './sqlite-preferences.ts';
+import { customerReads, customerWrites, projectReads, projectWrites } from './sqlite-projects.ts';
 import { Purge } from './sqlite-purge.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
-import { SessionWrites, sessionReads } from './sqlite-sessions.ts';
+import { sessionReads, sessionWrites } from './sqlite-sessions.ts';
 import type { SnapshotPool } from './sqlite-snapshots.ts';
 import { threadReads } from './sqlite-threads.ts';
 import { ThreadWrites } from './sqlite-threads-writes.ts';
 import { UserWrites, userReads } from './sqlite-users.ts';
-import { WebhookLeaseWrites, webhookLeaseReads } from './sqlite-webhook-leases.ts';
-import { WebhookWrites, webhookReads } from './sqlite-webhooks.ts';
+import { webhookLeaseReads, webhookLeaseWrites } from './sqlite-webhook-leases.ts';
+import { webhookReads, webhookWrites } from './sqlite-webhooks.ts';
 
 /** The ports on the main thread. `methods` makes the writes of a port. */
 export const sqlitePorts = (
@@ -57,22 +58,22 @@ export function sqliteWrites(connection: SqliteConnection, durableBounds: Durabl
   const groups = new GroupWrites(connection, members);
   const threads = new ThreadWrites(connection);
   return {
-    customers: new CustomerWrites(connection),
-    projects: new ProjectWrites(connection),
-    sessions: new SessionWrites(connection),
+    customers: customerWrites(connection),
+    projects: projectWrites(connection),
+    sessions: sessionWrites(connection),
     users,
-    preferences: new PreferenceWrites(connection),
+    preferences: preferenceWrites(connection),
     groups,
     members,
     durablePresence,
     threads,
     messages: new MessageWrites(connection, threads),
-    batches: new BatchWrites({ users, groups, members }),
+    batches: batchWrites({ users, groups, members }),
     changes: new ChangeWrites(connection),
-    webhooks: new WebhookWrites(connection),
-    webhookLeases: new WebhookLeaseWrites(connection),
+    webhooks: webhookWrites(connection),
+    webhookLeases: webhookLeaseWrites(connection),
     purge: new Purge(connection),
-  };
+  } satisfies { readonly [Port in keyof typeof STORE_WRITES]: Writes<Port> } & { readonly purge: Purge };
 }
 
 export type SqliteWrites = ReturnType<typeof sqliteWrites>;
@@ -82,14 +83,7 @@ export type WritePort = keyof SqliteWrites;
 /** The writes of a port, on the writer's thread: each resolves with its outcome once it is committed and flushed. */
 export type WriteMethods = <Port extends keyof typeof STORE_WRITES>(
   port: Port,
-) => Pick<Promised<SqliteWrites[Port]>, (typeof STORE_WRITES)[Port][number] & keyof SqliteWrites[Port]>;
-
-/** The methods of an object, as they are on another thread. */
-type Promised<Methods> = {
-  readonly [Name in keyof Methods]: Methods[Name] extends (...parameters: infer Parameters) => infer Outcome
-    ? (...parameters: Parameters) => Promise<Outcome>
-    : never;
-};
+) => Pick<Store[Port], (typeof STORE_WRITES)[Port][number] & keyof Store[Port]>;
 
 const WITHOUT_PROJECT: ReadonlySet<WritePort> = new Set([
   'customers',

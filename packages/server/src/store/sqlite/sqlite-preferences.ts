@@ -1,7 +1,6 @@
 import { UNCHANGED } from '../outcomes.ts';
-import type { PreferenceStore } from '../ports/preferences.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
-import type { Reads, Write } from './sqlite-methods.ts';
+import type { Reads, Writes } from './sqlite-methods.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 
 const FIND = 'SELECT send_via_messenger, send_via_email, user_no FROM users WHERE project_no = ? AND id = ?';
@@ -19,24 +18,23 @@ export function preferenceReads({ prepare }: SqliteReader): Reads<'preferences'>
 }
 
 /** Writes of preferences, on the writer's thread. */
-export class PreferenceWrites {
-  readonly #statements;
-
-  constructor({ prepare }: SqliteConnection) {
-    this.#statements = {
-      find: prepare<ChannelsRow>(FIND),
-      update: prepare('UPDATE users SET send_via_messenger = ?, send_via_email = ? WHERE user_no = ?'),
-    };
-  }
-
-  readonly put: Write<PreferenceStore['put']> = (project, userId, { sendViaMessenger, sendViaEmail }) => {
-    const row = this.#statements.find.get(project, userId);
-    if (row === undefined) return { kind: 'absent' };
-    const [messenger, email, userNo] = row;
-    const after = [Number(sendViaMessenger ?? messenger), Number(sendViaEmail ?? email)] as const;
-    if (after[0] === messenger && after[1] === email) return UNCHANGED;
-    this.#statements.update.run(...after, userNo);
-    const change = { type: 'preferences.updated', user: userId, fields: ['notification_channels'] } as const;
-    return { kind: 'updated', changes: [change] };
+export function preferenceWrites({ prepare }: SqliteConnection): Writes<'preferences'> {
+  const find = prepare<ChannelsRow>(FIND);
+  const update = prepare('UPDATE users SET send_via_messenger = ?, send_via_email = ? WHERE user_no = ?');
+  return {
+    put(project, userId, { sendViaMessenger, sendViaEmail }) {
+      const row = find.get(project, userId);
+      if (row === undefined) return { kind: 'absent' };
+      const [messenger, email, userNo] = row;
+      const after = [Number(sendViaMessenger ?? messenger), Number(sendViaEmail ?? email)] as const;
+      if (after[0] === messenger && after[1] === email) return UNCHANGED;
+      update.run(...after, userNo);
+      const change = {
+        type: 'preferences.updated',
+        user: userId,
+        fields: ['notification_channels'],
+      } as const;
+      return { kind: 'updated', changes: [change] };
+    },
   };
 }

@@ -1,8 +1,7 @@
 import { CUSTOMER, projectColumns } from '../account-columns.ts';
 import { UNCHANGED } from '../outcomes.ts';
-import type { CustomerStore, ProjectStore } from '../ports/projects.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
-import type { Reads, Write } from './sqlite-methods.ts';
+import type { Reads, Writes } from './sqlite-methods.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 
 /** The columns of a project `p`. */
@@ -37,65 +36,53 @@ export function projectReads({ prepare }: SqliteReader): Reads<'projects'> {
 }
 
 /** Writes of customers, on the writer's thread. */
-export class CustomerWrites {
-  readonly #insert;
-
-  constructor({ prepare }: SqliteConnection) {
-    this.#insert = prepare(
-      'INSERT INTO customers (id, secret, name, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
-    );
-  }
-
-  readonly create: Write<CustomerStore['create']> = (customer) =>
-    this.#insert.run(...CUSTOMER.toRow(customer)) > 0;
+export function customerWrites({ prepare }: SqliteConnection): Writes<'customers'> {
+  const insert = prepare(
+    'INSERT INTO customers (id, secret, name, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+  );
+  return { create: (customer) => insert.run(...CUSTOMER.toRow(customer)) > 0 };
 }
 
 /** Writes of projects, on the writer's thread. */
-export class ProjectWrites {
-  readonly #statements;
-
-  constructor({ prepare }: SqliteConnection) {
-    this.#statements = {
-      findCustomer: prepare('SELECT 1 FROM customers WHERE id = ?'),
-      findId: prepare('SELECT 1 FROM projects WHERE id = ?'),
-      insert: prepare(
-        'INSERT INTO projects (id, customer_id, name, secret, created_at) VALUES (?, ?, ?, ?, ?)',
-      ),
-      findName: prepare<[name: string]>('SELECT name FROM projects WHERE project_no = ?'),
-      rename: prepare('UPDATE projects SET name = ? WHERE project_no = ?'),
-      rotate: prepare(`
-        UPDATE projects SET previous_secret = secret, previous_valid_until = ?, secret = ? WHERE project_no = ?`),
-      delete: prepare('DELETE FROM projects WHERE project_no = ?'),
-      insertDeleted: prepare('INSERT INTO deleted_projects (project_no) VALUES (?)'),
-    };
-  }
-
-  readonly create: Write<ProjectStore['create']> = (project) => {
-    const { id, customerId, name, secret, createdAt } = project;
-    if (this.#statements.findCustomer.get(customerId) === undefined) return { kind: 'absent' };
-    if (this.#statements.findId.get(id) !== undefined) return { kind: 'exists' };
-    const key = this.#statements.insert.insert(id, customerId, name, secret, createdAt);
-    return { kind: 'created', project: { ...project, key, previousSecret: null, previousValidUntil: null } };
-  };
-
-  readonly rename: Write<ProjectStore['rename']> = (project, name) => {
-    const before = this.#statements.findName.get(project)?.[0];
-    if (before === undefined) return { kind: 'absent' };
-    if (before === name) return UNCHANGED;
-    this.#statements.rename.run(name, project);
-    return { kind: 'updated', changes: [{ type: 'project.renamed' }] };
-  };
-
-  readonly rotateSecret: Write<ProjectStore['rotateSecret']> = (project, next) => {
-    if (this.#statements.rotate.run(next.previousValidUntil, next.secret, project) === 0)
-      return { kind: 'absent' };
-    return { kind: 'updated', changes: [{ type: 'project.secret_rotated' }] };
-  };
-
-  /** Ends the project; `Purge` removes its data, which no read returns any more. */
-  readonly delete: Write<ProjectStore['delete']> = (project) => {
-    if (this.#statements.delete.run(project) === 0) return false;
-    this.#statements.insertDeleted.run(project);
-    return true;
+export function projectWrites({ prepare }: SqliteConnection): Writes<'projects'> {
+  const findCustomer = prepare('SELECT 1 FROM customers WHERE id = ?');
+  const findId = prepare('SELECT 1 FROM projects WHERE id = ?');
+  const insert = prepare(
+    'INSERT INTO projects (id, customer_id, name, secret, created_at) VALUES (?, ?, ?, ?, ?)',
+  );
+  const findName = prepare<[name: string]>('SELECT name FROM projects WHERE project_no = ?');
+  const rename = prepare('UPDATE projects SET name = ? WHERE project_no = ?');
+  const rotate = prepare(`
+    UPDATE projects SET previous_secret = secret, previous_valid_until = ?, secret = ? WHERE project_no = ?`);
+  const remove = prepare('DELETE FROM projects WHERE project_no = ?');
+  const insertDeleted = prepare('INSERT INTO deleted_projects (project_no) VALUES (?)');
+  return {
+    create(project) {
+      const { id, customerId, name, secret, createdAt } = project;
+      if (findCustomer.get(customerId) === undefined) return { kind: 'absent' };
+      if (findId.get(id) !== undefined) return { kind: 'exists' };
+      const key = insert.insert(id, customerId, name, secret, createdAt);
+      return {
+        kind: 'created',
+        project: { ...project, key, previousSecret: null, previousValidUntil: null },
+      };
+    },
+    rename(project, name) {
+      const before = findName.get(project)?.[0];
+      if (before === undefined) return { kind: 'absent' };
+      if (before === name) return UNCHANGED;
+      rename.run(name, project);
+      return { kind: 'updated', changes: [{ type: 'project.renamed' }] };
+    },
+    rotateSecret(project, next) {
+      if (rotate.run(next.previousValidUntil, next.secret, project) === 0) return { kind: 'absent' };
+      return { kind: 'updated', changes: [{ type: 'project.secret_rotated' }] };
+    },
+    /** Ends the project; `Purge` removes its data, which no read returns any more. */
+    delete(project) {
+      if (remove.run(project) === 0) return false;
+      insertDeleted.run(project);
+      return true;
+    },
   };
 }

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { UNCHANGED } from '../outcomes.ts';
-import type { SessionStore } from '../ports/sessions.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
-import type { Reads, Write } from './sqlite-methods.ts';
+import type { Reads, Writes } from './sqlite-methods.ts';
 import { PROJECT } from './sqlite-projects.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 
@@ -24,39 +23,31 @@ export function sessionReads({ prepare }: SqliteReader): Reads<'sessions'> {
 }
 
 /** Writes of sessions, on the writer's thread. */
-export class SessionWrites {
-  readonly #statements;
-
-  constructor({ prepare }: SqliteConnection) {
-    this.#statements = {
-      findKey: prepare<[key: Uint8Array]>(`SELECT value FROM store_secrets WHERE name = 'service_key'`),
-      insertKey: prepare(`INSERT INTO store_secrets (name, value) VALUES ('service_key', ?)`),
-      insert: prepare(`
-        INSERT INTO sessions (id, project_no, expires_at) SELECT ?, project_no, ? FROM projects WHERE project_no = ?`),
-      revoke: prepare('UPDATE sessions SET revoked = 1 WHERE id = ? AND project_no = ? AND revoked = 0'),
-      removeExpired: prepare('DELETE FROM sessions WHERE expires_at < ?'),
-    };
-  }
-
-  serviceKey(): Uint8Array {
-    const found = this.#statements.findKey.get();
-    if (found !== undefined) return found[0];
-    const key = new Uint8Array(randomBytes(SERVICE_KEY_BYTES));
-    this.#statements.insertKey.run(key);
-    return key;
-  }
-
-  readonly create: Write<SessionStore['create']> = (project, { id, expiresAt }) => {
-    if (this.#statements.insert.run(id, expiresAt, project) === 0) return { kind: 'absent' };
-    return { kind: 'created', changes: [{ type: 'access_token.issued' }] };
+export function sessionWrites({ prepare }: SqliteConnection): Writes<'sessions'> {
+  const findKey = prepare<[key: Uint8Array]>(`SELECT value FROM store_secrets WHERE name = 'service_key'`);
+  const insertKey = prepare(`INSERT INTO store_secrets (name, value) VALUES ('service_key', ?)`);
+  const insert = prepare(`
+    INSERT INTO sessions (id, project_no, expires_at) SELECT ?, project_no, ? FROM projects WHERE project_no = ?`);
+  const revoke = prepare('UPDATE sessions SET revoked = 1 WHERE id = ? AND project_no = ? AND revoked = 0');
+  const removeExpired = prepare('DELETE FROM sessions WHERE expires_at < ?');
+  return {
+    serviceKey() {
+      const found = findKey.get();
+      if (found !== undefined) return found[0];
+      const key = new Uint8Array(randomBytes(SERVICE_KEY_BYTES));
+      insertKey.run(key);
+      return key;
+    },
+    create(project, { id, expiresAt }) {
+      if (insert.run(id, expiresAt, project) === 0) return { kind: 'absent' };
+      return { kind: 'created', changes: [{ type: 'access_token.issued' }] };
+    },
+    revoke(project, id) {
+      if (revoke.run(id, project) === 0) return UNCHANGED;
+      return { kind: 'updated', changes: [{ type: 'access_token.revoked' }] };
+    },
+    removeExpired(now) {
+      removeExpired.run(now);
+    },
   };
-
-  readonly revoke: Write<SessionStore['revoke']> = (project, id) => {
-    if (this.#statements.revoke.run(id, project) === 0) return UNCHANGED;
-    return { kind: 'updated', changes: [{ type: 'access_token.revoked' }] };
-  };
-
-  removeExpired(now: number): void {
-    this.#statements.removeExpired.run(now);
-  }
 }

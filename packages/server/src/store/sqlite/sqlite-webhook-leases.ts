@@ -1,7 +1,6 @@
-import type { WebhookLeaseStore } from '../ports/webhooks.ts';
 import { CLAIMED_COLUMNS, toClaimed, WEBHOOK_COLUMNS } from '../webhook-rows.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
-import type { Reads, Write } from './sqlite-methods.ts';
+import type { Reads, Writes } from './sqlite-methods.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 
 /** A webhook `w` that is not leased at the time ?1, or by the caller's leases ?2. */
@@ -28,35 +27,29 @@ export function webhookLeaseReads({ prepare }: SqliteReader): Reads<'webhookLeas
 }
 
 /** Leases of webhooks, on the writer's thread. */
-export class WebhookLeaseWrites {
-  readonly #statements;
-
-  constructor({ prepare }: SqliteConnection) {
-    this.#statements = {
-      find: prepare(`
-        SELECT ${WEBHOOK_COLUMNS}, ${CLAIMED_COLUMNS}, w.project_no
-        FROM json_each(?3) AS wanted CROSS JOIN projects p ON p.project_no = wanted.value
-          CROSS JOIN webhooks w INDEXED BY webhooks_active ON w.project_no = p.project_no
-          LEFT JOIN webhook_deliveries d ON d.project_no = w.project_no AND d.webhook_id = w.id
-        WHERE w.status = 'active' AND w.due_at <= ?1 AND ${IS_FREE} AND ${HAS_WORK} AND (?4 OR w.failures = 0)
-        LIMIT ?5`),
-      lease: prepare('UPDATE webhooks SET lease = ?3, lease_until = ?4 WHERE project_no = ?1 AND id = ?2'),
-      renew: prepare('UPDATE webhooks SET lease_until = ?4 WHERE project_no = ?1 AND id = ?2 AND lease = ?3'),
-    };
-  }
-
-  readonly claim: Write<WebhookLeaseStore['claim']> = (projects, claim) => {
-    const { now, until, lease, own, limit, hasRepeats } = claim;
-    const parameters = [JSON.stringify(own), JSON.stringify(projects), Number(hasRepeats), limit] as const;
-    const rows = this.#statements.find.all(now, ...parameters);
-    return rows.map((row) => {
-      const claimed = toClaimed(row, lease);
-      this.#statements.lease.run(claimed.project, claimed.id, lease, until);
-      return claimed;
-    });
-  };
-
-  readonly renew: Write<WebhookLeaseStore['renew']> = (leases, until) => {
-    for (const { project, id, lease } of leases) this.#statements.renew.run(project, id, lease, until);
+export function webhookLeaseWrites({ prepare }: SqliteConnection): Writes<'webhookLeases'> {
+  const find = prepare(`
+    SELECT ${WEBHOOK_COLUMNS}, ${CLAIMED_COLUMNS}, w.project_no
+    FROM json_each(?3) AS wanted CROSS JOIN projects p ON p.project_no = wanted.value
+      CROSS JOIN webhooks w INDEXED BY webhooks_active ON w.project_no = p.project_no
+      LEFT JOIN webhook_deliveries d ON d.project_no = w.project_no AND d.webhook_id = w.id
+    WHERE w.status = 'active' AND w.due_at <= ?1 AND ${IS_FREE} AND ${HAS_WORK} AND (?4 OR w.failures = 0)
+    LIMIT ?5`);
+  const take = prepare('UPDATE webhooks SET lease = ?3, lease_until = ?4 WHERE project_no = ?1 AND id = ?2');
+  const renew = prepare(
+    'UPDATE webhooks SET lease_until = ?4 WHERE project_no = ?1 AND id = ?2 AND lease = ?3',
+  );
+  return {
+    claim(projects, { now, until, lease, own, limit, hasRepeats }) {
+      const parameters = [JSON.stringify(own), JSON.stringify(projects), Number(hasRepeats), limit] as const;
+      return find.all(now, ...parameters).map((row) => {
+        const claimed = toClaimed(row, lease);
+        take.run(claimed.project, claimed.id, lease, until);
+        return claimed;
+      });
+    },
+    renew(leases, until) {
+      for (const { project, id, lease } of leases) renew.run(project, id, lease, until);
+    },
   };
 }
