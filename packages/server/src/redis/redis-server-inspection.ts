@@ -2,19 +2,8 @@ import { serverClient } from './redis-clients.ts';
 import { redisFailure } from './redis-failure.ts';
 import { parseRedisUrl, type RedisTarget } from './redis-url.ts';
 
-interface RedisServerInspection {
-  /** The servers of the URL and the database, without user and password. */
-  readonly address: string;
-  readonly version: string;
-  readonly encrypted: boolean;
-  /** How far the server's clock is ahead of this machine's, in milliseconds. */
-  readonly aheadMs: number;
-  /** The advice for a setting of the server that should change, or null. */
-  readonly concern: { readonly found: string; readonly advice: string } | null;
-}
-
 /** Reads the state of the first server of a URL. @throws RedisUrlError, StoreUnavailableError */
-export async function inspectRedisServer(url: string): Promise<RedisServerInspection> {
+export async function inspectRedisServer(url: string) {
   const target = parseRedisUrl(url);
   const client = serverClient(target);
   let reason: unknown;
@@ -52,7 +41,8 @@ function versionOf(server: string): string {
   return valkey === undefined ? `${fieldOf(server, 'redis_version')}` : `Valkey ${valkey}`;
 }
 
-function concernOf(memory: string): RedisServerInspection['concern'] {
+/** The advice for a setting of the server that should change, or null. */
+function concernOf(memory: string) {
   const policy = fieldOf(memory, 'maxmemory_policy');
   if (policy === undefined || policy === 'noeviction') return null;
   return {

@@ -4,13 +4,6 @@ import { BUSY_TIMEOUT_MS } from './sqlite-connection.ts';
 import { checkStoreFiles, hasStoreFiles } from './sqlite-files.ts';
 import { latestSchemaVersion, schemaVersion } from './sqlite-migrate.ts';
 
-interface SqliteInspection {
-  readonly schemaVersion: number;
-  readonly latestSchemaVersion: number;
-  /** The messages of SQLite's quick check; empty when the file is sound. */
-  readonly damages: readonly string[];
-}
-
 /** How the store's schema is older than this version's, or missing. Null also where it cannot be read: opening it reports the reason. */
 export function outdatedSchema(file: string): SchemaTooOldError | null {
   const latest = latestSchemaVersion();
@@ -27,7 +20,7 @@ export function outdatedSchema(file: string): SchemaTooOldError | null {
 }
 
 /** Reads a store's file, beside a running server or without one, and changes nothing. @throws Error when it cannot be read */
-export function inspectSqliteStore(file: string): SqliteInspection {
+export function inspectSqliteStore(file: string) {
   checkStoreFiles(file);
   using database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
   const found = database.prepare('PRAGMA quick_check(5)').all().flatMap(Object.values).map(String);
