@@ -7,8 +7,7 @@ import type { CheckedRoster } from './checked-roster.ts';
 export class RosterReading {
   readonly #connection: ApiConnection;
   readonly #checked: CheckedRoster;
-  readonly #users = new Map<string, Status | null>();
-  readonly #groups = new Map<string, Status | null>();
+  readonly #statuses = { users: new Map<string, Status | null>(), groups: new Map<string, Status | null>() };
   /** Of one group: messages of a group mostly come together. */
   #members: { readonly group: string; readonly users: ReadonlySet<string> } | null = null;
 
@@ -20,27 +19,14 @@ export class RosterReading {
   /** Null where there is no such user. */
   async userStatus(id: string): Promise<Status | null> {
     const { users } = this.#checked;
-    const checked = users.get(id);
-    if (checked !== undefined) return checked;
-    let found = this.#users.get(id);
-    if (found === undefined) {
-      found = (await this.#find<User>('users', id))?.status ?? null;
-      this.#users.set(id, found);
-    }
-    return found ?? (users.has(id) ? 'active' : null);
+    return users.get(id) ?? (await this.#storedStatus('users', id)) ?? (users.has(id) ? 'active' : null);
   }
 
   /** Null where there is no such group. */
   async groupStatus(id: string): Promise<Status | null> {
-    const { groups } = this.#checked;
-    const checked = groups.get(id);
-    if (checked?.status !== undefined) return checked.status;
-    let found = this.#groups.get(id);
-    if (found === undefined) {
-      found = (await this.#find<Group>('groups', id))?.status ?? null;
-      this.#groups.set(id, found);
-    }
-    return found ?? (checked === undefined ? null : 'active');
+    const checked = this.#checked.groups.get(id);
+    const status = checked?.status ?? (await this.#storedStatus('groups', id));
+    return status ?? (checked === undefined ? null : 'active');
   }
 
   async isMember(group: string, user: string): Promise<boolean> {
@@ -53,6 +39,16 @@ export class RosterReading {
       this.#members = members;
     }
     return members.users.has(user);
+  }
+
+  async #storedStatus(kind: 'users' | 'groups', id: string): Promise<Status | null> {
+    const read = this.#statuses[kind];
+    let status = read.get(id);
+    if (status === undefined) {
+      status = (await this.#find<User | Group>(kind, id))?.status ?? null;
+      read.set(id, status);
+    }
+    return status;
   }
 
   async #find<Found>(kind: 'users' | 'groups', id: string): Promise<Found | null> {
