@@ -1,11 +1,10 @@
 /** The errors of threads and messages, so that the same situation reads the same everywhere. */
 
-import { ValidationErrors } from '@rollcall/protocol';
 import type { AuthorUnavailable } from '../store/ports/messages.ts';
 import type { FieldsRequired, FixedField, GroupUnavailable } from '../store/ports/threads.ts';
 import { groupNotFound, notMember, userNotFound } from './errors.ts';
 import { ServiceError } from './service-error.ts';
-import { requiredToCreate, validationError } from './validation-error.ts';
+import { invalidField, requiredToCreate } from './validation-error.ts';
 
 export const threadNotFound = (id: string) =>
   new ServiceError('thread_not_found', `thread ${id} does not exist`);
@@ -23,13 +22,11 @@ export type RejectedWrite = FieldsRequired | FixedField | GroupUnavailable | Aut
 
 /** The error of a write that the store rejected for a reason that threads and messages share. */
 export function rejectedWrite(outcome: RejectedWrite, authorId = ''): ServiceError {
-  const errors = new ValidationErrors();
   switch (outcome.kind) {
     case 'fieldsRequired':
       return requiredToCreate(Object.fromEntries(outcome.fields.map((field) => [field, 'a value'])));
     case 'fixedField':
-      errors.invalid.add(outcome.field, 'the stored value: it never changes');
-      return validationError(errors);
+      return invalidField(outcome.field, 'the stored value: it never changes');
     case 'groupUnavailable':
       return groupNotFound(outcome.groupId, outcome.isDeleted ? 'is deleted' : 'does not exist');
     case 'authorUnavailable':

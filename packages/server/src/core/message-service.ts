@@ -1,10 +1,4 @@
-import {
-  limits,
-  type MessageAppend,
-  type MessageCreation,
-  type MessageWrite,
-  ValidationErrors,
-} from '@rollcall/protocol';
+import { limits, type MessageAppend, type MessageCreation, type MessageWrite } from '@rollcall/protocol';
 import type {
   AppendOutcome,
   FoundMessage,
@@ -29,7 +23,7 @@ import { conditionFailed, unknownUsers } from './errors.ts';
 import { ResourceService } from './resource-service.ts';
 import { ServiceError } from './service-error.ts';
 import { toStoredThread } from './thread-service.ts';
-import { validationError } from './validation-error.ts';
+import { invalidField } from './validation-error.ts';
 
 /** The fields of a message that a request writes; a creation may name the thread to create. */
 type MessageInput = MessageWrite &
@@ -151,14 +145,8 @@ const staleAppend = (id: string) =>
     },
   );
 
-function tooLarge(): ServiceError {
-  const errors = new ValidationErrors();
-  errors.invalid.add(
-    'text',
-    `a text with which the content has at most ${limits.CONTENT_MAX_BYTES} bytes of JSON`,
-  );
-  return validationError(errors);
-}
+const tooLarge = () =>
+  invalidField('text', `a text with which the content has at most ${limits.CONTENT_MAX_BYTES} bytes of JSON`);
 
 /** The write as the store takes it. */
 export function toStoredMessage(write: MessageInput): StoredMessageWrite {

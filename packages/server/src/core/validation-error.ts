@@ -1,4 +1,4 @@
-import { type Problem, type Problems, ValidationErrors } from '@rollcall/protocol';
+import { type Problems, ValidationErrors } from '@rollcall/protocol';
 import type { Precondition } from '../store/precondition.ts';
 import { ServiceError } from './service-error.ts';
 
@@ -20,6 +20,13 @@ export function validationError(errors: ErrorsByStep): ServiceError {
     return new ServiceError('missing_field', sentence('missing', errors.missing, 'expected '));
   }
   return new ServiceError('invalid_field', sentence('invalid', errors.invalid, 'expected '));
+}
+
+/** The error of one field with a wrong value. */
+export function invalidField(field: string, expected: string): ServiceError {
+  const errors = new ValidationErrors();
+  errors.invalid.add(field, expected);
+  return validationError(errors);
 }
 
 /** The fields without which something is not created, and what is expected of each. */
@@ -52,8 +59,9 @@ export async function rejectInvalidWrite(
 
 function sentence(step: string, problems: Problems, label: string): string {
   const field = problems.count === 1 ? 'field' : 'fields';
-  const parts = [...byExpectation(problems.named)].map(
-    ([expected, paths]) => `${paths.map(clipped).join(', ')} (${label}${expected})`,
+  // Fields of which the same is expected are named together, so that a long list has it once.
+  const parts = [...Map.groupBy(problems.named, ({ expected }) => expected)].map(
+    ([expected, same]) => `${same.map(({ path }) => clipped(path)).join(', ')} (${label}${expected})`,
   );
   return `${step} ${field} ${parts.join('; ')}${andMore(problems.count - problems.named.length)}`;
 }
@@ -63,17 +71,6 @@ const PATH_MAX_LENGTH = 160;
 
 const clipped = (path: string) =>
   path.length > PATH_MAX_LENGTH ? `${path.slice(0, PATH_MAX_LENGTH)}…` : path;
-
-/** Fields of which the same is expected are named together, so that a long list has it once. */
-function byExpectation(problems: readonly Problem[]): Map<string, string[]> {
-  const groups = new Map<string, string[]>();
-  for (const { path, expected } of problems) {
-    const paths = groups.get(expected);
-    if (paths === undefined) groups.set(expected, [path]);
-    else paths.push(path);
-  }
-  return groups;
-}
 
 /** How a list that names only its first entries ends. */
 export function andMore(unnamed: number): string {

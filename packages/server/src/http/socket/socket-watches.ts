@@ -1,8 +1,8 @@
-import { limits, ValidationErrors } from '@rollcall/protocol';
+import { limits } from '@rollcall/protocol';
 import type { AuthenticatedClient } from '../../auth/client-claims.ts';
 import type { WriterOf } from '../../core/caller.ts';
 import { ServiceError } from '../../core/service-error.ts';
-import { validationError } from '../../core/validation-error.ts';
+import { invalidField } from '../../core/validation-error.ts';
 import type { Session } from '../../realtime/sessions/session.ts';
 import type { WatchRequest } from '../../realtime/sessions/stream-request.ts';
 import { callersWords, type Words } from '../older-names.ts';
@@ -116,17 +116,9 @@ export class SocketWatches {
   }
 }
 
-function taken(): ServiceError {
-  const errors = new ValidationErrors();
-  errors.invalid.add('ref', 'a number that names no open watch');
-  return validationError(errors);
-}
+const taken = () => invalidField('ref', 'a number that names no open watch');
 
-function unknown(): ServiceError {
-  const errors = new ValidationErrors();
-  errors.invalid.add('watch', 'the ref of an open watch');
-  return validationError(errors);
-}
+const unknown = () => invalidField('watch', 'the ref of an open watch');
 
 const tooMany = () =>
   new ServiceError(
