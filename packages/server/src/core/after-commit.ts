@@ -179,19 +179,14 @@ async function watchedGroupsOf(
   const pairs =
     users.length > USERS_READ_MAX
       ? []
-      : watched.flatMap((groupId) => users.map((user) => ({ groupId, userId: user.id, user })));
+      : watched.flatMap((groupId) => users.map((user) => ({ groupId, userId: user.id, ...user })));
   if (pairs.length === 0) return new Map(watched.map((groupId) => [groupId, users]));
-  const found = new Map<string, StatusChange[]>();
+  const found: typeof pairs = [];
   for (const some of slices(pairs, PAIRS_AT_ONCE)) {
     const eligibility = await store.eligibility.findMany(project, some);
-    for (const [index, { groupId, user }] of some.entries()) {
-      if (eligibility[index]?.incarnation === null) continue;
-      const own = found.get(groupId);
-      if (own === undefined) found.set(groupId, [user]);
-      else own.push(user);
-    }
+    found.push(...some.filter((_, index) => eligibility[index]?.incarnation !== null));
   }
-  return found;
+  return Map.groupBy(found, ({ groupId }) => groupId);
 }
 
 async function allDone({ log }: FollowUpParts, work: readonly Promise<void>[]): Promise<void> {
