@@ -6,10 +6,10 @@ import { type Change, changesProfile } from '../store/changes.ts';
 import { isPacked, unpackIds } from '../store/packed-ids.ts';
 import type { Store } from '../store/store.ts';
 import type { ProjectKey } from '../values/project-key.ts';
+import { slices } from '../values/slices.ts';
 import type { Clock } from './clock.ts';
 import type { EligibilityCache } from './eligibility-cache.ts';
 import { publish } from './publish.ts';
-import { slices } from './slices.ts';
 
 export interface FollowUpParts {
   readonly store: Pick<Store, 'eligibility'>;

@@ -5,8 +5,8 @@ import type {
   PresenceWatch,
 } from '../presence/presence-store.ts';
 import type { Json } from '../values/json.ts';
+import { slices } from '../values/slices.ts';
 import { LeaseEndedError } from './presence-service.ts';
-import { slices } from './slices.ts';
 
 /** A connection that holds presence in the group. */
 export interface Holder {

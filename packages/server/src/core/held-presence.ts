@@ -4,6 +4,7 @@ import { Repeated } from '../concurrency/repeated.ts';
 import type { PresenceStore } from '../presence/presence-store.ts';
 import { StoreUnavailableError } from '../values/engine-errors.ts';
 import type { ProjectKey } from '../values/project-key.ts';
+import { slices } from '../values/slices.ts';
 import type { ClientWriter } from './caller.ts';
 import type { ClientSessions } from './client-session.ts';
 import type { Clock } from './clock.ts';
@@ -11,7 +12,6 @@ import { HeldGroup } from './held-group.ts';
 import type { PresenceChange } from './presence-change.ts';
 import { PresenceConnection } from './presence-connection.ts';
 import { LeaseEndedError } from './presence-service.ts';
-import { slices } from './slices.ts';
 
 type Group = HeldGroup<PresenceConnection>;
 

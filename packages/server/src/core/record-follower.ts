@@ -6,8 +6,8 @@ import { type ChangeReading, type ChangeRecord, TOPICS_AT_ONCE } from '../store/
 import type { Store } from '../store/store.ts';
 import { StoreUnavailableError } from '../values/engine-errors.ts';
 import type { ProjectKey } from '../values/project-key.ts';
+import { slices } from '../values/slices.ts';
 import type { Clock } from './clock.ts';
-import { slices } from './slices.ts';
 import { changesByTopic, type TopicChanges } from './topic-changes.ts';
 
 /** How often the record is read, in milliseconds: within this time a process has what was recorded through any other. */

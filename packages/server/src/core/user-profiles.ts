@@ -2,7 +2,7 @@ import { limits } from '@rollcall/protocol';
 import type { Profile } from '../store/ports/users.ts';
 import type { Store } from '../store/store.ts';
 import type { ProjectKey } from '../values/project-key.ts';
-import { slices } from './slices.ts';
+import { slices } from '../values/slices.ts';
 
 /** By user ID. */
 export type Profiles = Map<string, Profile>;

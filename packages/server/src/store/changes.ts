@@ -1,4 +1,5 @@
 import type { ChangeWith, Status } from '@rollcall/protocol';
+import { slices } from '../values/slices.ts';
 import { type IdList, packIds } from './packed-ids.ts';
 
 /**
@@ -45,11 +46,7 @@ function memberChanges(
 ): Change[] {
   if (users.length === 0) return [];
   if (users.length <= USERS_PER_CHANGE) return [{ type, group, users }];
-  const changes: Change[] = [];
-  for (let from = 0; from < users.length; from += USERS_PER_CHANGE) {
-    changes.push({ type, group, users: packIds(users.slice(from, from + USERS_PER_CHANGE)) });
-  }
-  return changes;
+  return Array.from(slices(users, USERS_PER_CHANGE), (some) => ({ type, group, users: packIds(some) }));
 }
 
 /** The changes of a group whose list of members changed. `rejoined`: members who were removed, and then added again. */

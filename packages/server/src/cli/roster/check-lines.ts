@@ -1,4 +1,5 @@
 import type { ChangeCounts } from '@rollcall/protocol';
+import { slices } from '../../values/slices.ts';
 import type { ApiConnection } from './api-connection.ts';
 import type { BatchLimits } from './batch-planner.ts';
 import { batchBody, type Context, NO_CONTEXT, verdictOf } from './batch-request.ts';
@@ -86,8 +87,7 @@ export class LineCheck {
   async #checkLargeGroup(entry: Entry, { groups }: Context): Promise<Verdict> {
     let verdict: Verdict = await this.#dryRun([entry], { ...NO_CONTEXT, groups });
     if (verdict.kind === 'applied') return verdict;
-    for (let start = 0; start < entry.members.length; start += this.#limits.users) {
-      const members = entry.members.slice(start, start + this.#limits.users);
+    for (const members of slices(entry.members, this.#limits.users)) {
       verdict = await this.#check([entryOf(entry.kind, { ...entry.item, members }, entry.origin)]);
       if (verdict.kind !== 'applied') return verdict;
     }

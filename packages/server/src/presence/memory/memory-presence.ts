@@ -1,6 +1,7 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { locationTest } from '../../values/location-pairs.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
+import { slices } from '../../values/slices.ts';
 import {
   type ConnectionScope,
   type Expiry,
@@ -140,12 +141,8 @@ class MemoryPresence implements PresenceStore {
     }
     const log = this.#logs.find(scope, now);
     if (log === undefined) return;
-    for (let from = 0; from < userIds.length; from += REMOVED_PER_EVENT) {
-      log.append({
-        type: 'usersRemoved',
-        userIds: detachedClone(userIds.slice(from, from + REMOVED_PER_EVENT)),
-      });
-    }
+    for (const some of slices(userIds, REMOVED_PER_EVENT))
+      log.append({ type: 'usersRemoved', userIds: detachedClone(some) });
   }
 
   async removeGroup(scope: PresenceScope, now: number): Promise<void> {

@@ -1,8 +1,8 @@
 import { Repeated } from '../../concurrency/repeated.ts';
-import { slices } from '../../core/slices.ts';
 import type { ThreadPosition } from '../../store/ports/threads.ts';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
+import { slices } from '../../values/slices.ts';
 import { type FeedParts, isExpired } from './feed-parts.ts';
 import { MessageFeed } from './message-feed.ts';
 

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { Repeated } from '../../concurrency/repeated.ts';
-import { slices } from '../../core/slices.ts';
 import type { ThreadFilter, ThreadPage, ThreadRecord } from '../../store/ports/threads.ts';
 import type { Revision } from '../../store/precondition.ts';
 import { locationTest } from '../../values/location-pairs.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
+import { slices } from '../../values/slices.ts';
 import {
   type EventPosition,
   eventId,

@@ -1,6 +1,6 @@
-import { slices } from '../../core/slices.ts';
 import type { ThreadRecord } from '../../store/ports/threads.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
+import { slices } from '../../values/slices.ts';
 import { threadEvent } from '../../wire/conversation-events.ts';
 import type { StreamEvent } from '../../wire/stream-event.ts';
 import type { EventSession } from '../sessions/event-session.ts';

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
 import { Repeated } from '../../concurrency/repeated.ts';
 import { ServiceError } from '../../core/service-error.ts';
-import { slices } from '../../core/slices.ts';
 import type { Store } from '../../store/store.ts';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
+import { slices } from '../../values/slices.ts';
 import type { Watcher } from './stream-request.ts';
 import { endWithoutAccess } from './watch-access.ts';
 

@@ -1,10 +1,10 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { clientAccessError } from '../../core/client-access.ts';
 import { groupNotFound, userError } from '../../core/errors.ts';
-import { slices } from '../../core/slices.ts';
 import type { Eligibility } from '../../store/ports/eligibility.ts';
 import type { Store } from '../../store/store.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
+import { slices } from '../../values/slices.ts';
 import type { Watcher, WatchRequest } from './stream-request.ts';
 
 /** Most pairs of user and group whose eligibility is read in one statement. */

@@ -1,7 +1,7 @@
-import { slices } from '../../core/slices.ts';
 import type { PresenceScope } from '../../presence/presence-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { Incarnation } from '../../values/incarnation.ts';
+import { slices } from '../../values/slices.ts';
 
 const USERS_PER_READING = 1_000;
 

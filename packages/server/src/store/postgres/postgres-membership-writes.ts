@@ -1,5 +1,6 @@
 import { limits } from '@rollcall/protocol';
 import type { ProjectKey } from '../../values/project-key.ts';
+import { slices } from '../../values/slices.ts';
 import { membershipChanges, resourceChanges, USERS_PER_CHANGE } from '../changes.ts';
 import {
   type Absent,
@@ -259,8 +260,7 @@ const REMOVE_PRESENCE = removePresence(
 );
 
 function* presenceRemovals(project: ProjectKey, removed: readonly Membership[]): Generator<Call> {
-  for (let from = 0; from < removed.length; from += PAIRS_AT_ONCE)
-    yield [REMOVE_PRESENCE, project, ...arraysOf(removed.slice(from, from + PAIRS_AT_ONCE))];
+  for (const some of slices(removed, PAIRS_AT_ONCE)) yield [REMOVE_PRESENCE, project, ...arraysOf(some)];
 }
 
 const removedOf = (row: Row) => row[6] as readonly string[];
