@@ -5,6 +5,12 @@ import type { UnknownReference } from '../store/ports/batches.ts';
 import { GroupError, ServiceError } from './service-error.ts';
 import { andMore } from './validation-error.ts';
 
+/** What a reading has found. @throws ServiceError where that is nothing */
+export function requireFound<Found>(record: Found | null, absent: () => ServiceError): Found {
+  if (record === null) throw absent();
+  return record;
+}
+
 export const groupNotFound = (id: string, why = 'does not exist') =>
   new GroupError('group_not_found', '', ` ${id} ${why}`);
 

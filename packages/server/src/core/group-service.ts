@@ -5,7 +5,7 @@ import { toStored } from '../store/stored-write.ts';
 import type { ListedById, Page, PageRequest } from '../values/page.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Writer } from './caller.ts';
-import { groupConditionFailed, groupExists, groupNotFound, unknownUsers } from './errors.ts';
+import { groupConditionFailed, groupExists, groupNotFound, requireFound, unknownUsers } from './errors.ts';
 import { allChunks, CHUNK_ENTRIES, type Chunk } from './paging.ts';
 import { ResourceService } from './resource-service.ts';
 import { requiredToCreate } from './validation-error.ts';
@@ -20,9 +20,7 @@ export const GROUP_REQUIRED = { name: String(Name.description) };
 export class GroupService extends ResourceService<'groups'> {
   /** @throws ServiceError `group_not_found` */
   async find(project: ProjectKey, id: string): Promise<GroupRecord> {
-    const group = await this.store.groups.find(project, id);
-    if (group === null) throw groupNotFound(id);
-    return group;
+    return requireFound(await this.store.groups.find(project, id), () => groupNotFound(id));
   }
 
   list(project: ProjectKey, page: PageRequest): Promise<Page> {

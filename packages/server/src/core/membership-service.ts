@@ -4,7 +4,7 @@ import type { Precondition } from '../store/precondition.ts';
 import type { PageRequest, TotalPage } from '../values/page.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Writer } from './caller.ts';
-import { groupConditionFailed, groupNotFound, unknownUsers } from './errors.ts';
+import { groupConditionFailed, groupNotFound, requireFound, unknownUsers } from './errors.ts';
 import { ResourceService } from './resource-service.ts';
 import { andMore } from './validation-error.ts';
 
@@ -12,9 +12,7 @@ import { andMore } from './validation-error.ts';
 export class MembershipService extends ResourceService<'members'> {
   /** @throws ServiceError `group_not_found` */
   async list(project: ProjectKey, id: string, page: PageRequest): Promise<TotalPage> {
-    const members = await this.store.members.list(project, id, page);
-    if (members === null) throw groupNotFound(id);
-    return members;
+    return requireFound(await this.store.members.list(project, id, page), () => groupNotFound(id));
   }
 
   /** Adds and removes. @throws ServiceError for an unknown group, unknown users among the added, a precondition */

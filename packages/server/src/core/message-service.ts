@@ -19,7 +19,7 @@ import {
   threadNotFound,
   timeOf,
 } from './conversation-errors.ts';
-import { conditionFailed, unknownUsers } from './errors.ts';
+import { conditionFailed, requireFound, unknownUsers } from './errors.ts';
 import { ResourceService } from './resource-service.ts';
 import { ServiceError } from './service-error.ts';
 import { toStoredThread } from './thread-service.ts';
@@ -48,8 +48,7 @@ export class MessageService extends ResourceService<'messages'> {
   /** @throws ServiceError `thread_not_found` */
   async list(project: ProjectKey, threadId: string, request: MessageListRequest): Promise<MessagePage> {
     const page = await this.store.messages.list(project, threadId, request);
-    if (page === null) throw threadNotFound(threadId);
-    return page;
+    return requireFound(page, () => threadNotFound(threadId));
   }
 
   /**

@@ -1,16 +1,14 @@
 import type { NotificationChannels } from '@rollcall/protocol';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Writer } from './caller.ts';
-import { userNotFound } from './errors.ts';
+import { requireFound, userNotFound } from './errors.ts';
 import { ResourceService } from './resource-service.ts';
 
 /** How users want to be notified. A user of either status has preferences. */
 export class PreferenceService extends ResourceService<'preferences'> {
   /** @throws ServiceError `user_not_found` */
   async find(project: ProjectKey, userId: string): Promise<Required<NotificationChannels>> {
-    const channels = await this.store.preferences.find(project, userId);
-    if (channels === null) throw userNotFound(userId);
-    return channels;
+    return requireFound(await this.store.preferences.find(project, userId), () => userNotFound(userId));
   }
 
   /** Merges: a channel that is not supplied does not change. @throws ServiceError `user_not_found` */

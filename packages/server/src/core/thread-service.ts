@@ -17,7 +17,7 @@ import {
   threadNotFound,
   timeOf,
 } from './conversation-errors.ts';
-import { conditionFailed, groupNotFound } from './errors.ts';
+import { conditionFailed, groupNotFound, requireFound } from './errors.ts';
 import { ResourceService } from './resource-service.ts';
 
 /** The fields of a thread that a request writes. */
@@ -27,9 +27,7 @@ type ThreadInput = ThreadWrite & Pick<StoredThreadWrite, 'inGroup'>;
 export class ThreadService extends ResourceService<'threads' | 'groups'> {
   /** `viewer` is the user whose unread messages are counted. @throws ServiceError `thread_not_found` */
   async find(project: ProjectKey, id: string, viewer: string | null = null): Promise<ThreadRecord> {
-    const thread = await this.store.threads.find(project, id, viewer);
-    if (thread === null) throw threadNotFound(id);
-    return thread;
+    return requireFound(await this.store.threads.find(project, id, viewer), () => threadNotFound(id));
   }
 
   /** @throws ServiceError `group_not_found`, where the filter names a group */

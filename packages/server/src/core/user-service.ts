@@ -5,16 +5,14 @@ import { toStored } from '../store/stored-write.ts';
 import type { ListedById, PageRequest, TotalPage } from '../values/page.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Writer } from './caller.ts';
-import { userConditionFailed, userExists, userNotFound } from './errors.ts';
+import { requireFound, userConditionFailed, userExists, userNotFound } from './errors.ts';
 import { ResourceService } from './resource-service.ts';
 
 /** The rules of users. */
 export class UserService extends ResourceService<'users' | 'members'> {
   /** @throws ServiceError `user_not_found` */
   async find(project: ProjectKey, id: string): Promise<UserRecord> {
-    const user = await this.store.users.find(project, id);
-    if (user === null) throw userNotFound(id);
-    return user;
+    return requireFound(await this.store.users.find(project, id), () => userNotFound(id));
   }
 
   list(project: ProjectKey, page: PageRequest): Promise<TotalPage> {
@@ -27,9 +25,7 @@ export class UserService extends ResourceService<'users' | 'members'> {
 
   /** The groups a user belongs to. @throws ServiceError `user_not_found` */
   async listGroups(project: ProjectKey, id: string, page: PageRequest): Promise<TotalPage> {
-    const groups = await this.store.members.listGroups(project, id, page);
-    if (groups === null) throw userNotFound(id);
-    return groups;
+    return requireFound(await this.store.members.listGroups(project, id, page), () => userNotFound(id));
   }
 
   /** Creates or updates, and returns which. @throws ServiceError `user_already_exists`, or a precondition */

@@ -7,7 +7,7 @@ import type { Writer } from './caller.ts';
 import { type ChangeFeed, changesGone } from './change-feed.ts';
 import type { ChangePosition } from './change-position.ts';
 import type { Clock } from './clock.ts';
-import { webhookNotFound } from './errors.ts';
+import { requireFound, webhookNotFound } from './errors.ts';
 import { ServiceError } from './service-error.ts';
 import type { StoreWrites } from './store-writes.ts';
 import { requiredToCreate } from './validation-error.ts';
@@ -51,9 +51,7 @@ export class WebhookService {
   }
 
   async find(project: ProjectKey, id: string): Promise<WebhookRecord> {
-    const webhook = await this.#parts.store.webhooks.find(project, id);
-    if (webhook === null) throw webhookNotFound(id);
-    return webhook;
+    return requireFound(await this.#parts.store.webhooks.find(project, id), () => webhookNotFound(id));
   }
 
   list(project: ProjectKey): Promise<WebhookRecord[]> {
@@ -68,8 +66,7 @@ export class WebhookService {
   /** The newest first. */
   async attempts(project: ProjectKey, id: string): Promise<WebhookAttempt[]> {
     const attempts = await this.#parts.store.webhooks.attempts(project, id, limits.WEBHOOK_ATTEMPTS_MAX);
-    if (attempts === null) throw webhookNotFound(id);
-    return attempts;
+    return requireFound(attempts, () => webhookNotFound(id));
   }
 
   /**
