@@ -20,7 +20,7 @@ describe('a page of another origin', { skip: skipsPages }, () => {
   test('a page sends one preflight for each of its addresses, however many requests follow', async () => {
     await withPageSite(PROGRAM, (site) =>
       withServer({ settings: { corsOrigins: site.origin } }, async (server) => {
-        const project = new Project(server.url, server.projectId, server.projectSecret, server.projectToken);
+        const project = Project.of(server);
         await project.seed({ users: [{ id: 'ada' }], groups: [{ id: 'g', name: 'G', members: ['ada'] }] });
         const { token } = await Browser.of(project, 'ada', 'g');
         const address = site.address({ url: server.url, token });

@@ -15,14 +15,11 @@ import { embedded, flagsOf } from './stores.ts';
 const URL_A = 'https://receiver.invalid/a';
 
 const withProject = ({ dataDir, databaseUrl }: StoreSettings, use: (project: Project) => Promise<void>) =>
-  withServer(
-    { dataDir, settings: { databaseUrl, redisUrl: null } },
-    async ({ url, projectId, projectSecret, projectToken }) => {
-      const project = new Project(url, projectId, projectSecret, projectToken);
-      await use(project);
-      project.close();
-    },
-  );
+  withServer({ dataDir, settings: { databaseUrl, redisUrl: null } }, async (server) => {
+    const project = Project.of(server);
+    await use(project);
+    project.close();
+  });
 
 async function assertRest(from: StoreSettings, to: StoreSettings): Promise<void> {
   let before = '';

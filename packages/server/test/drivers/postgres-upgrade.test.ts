@@ -15,17 +15,14 @@ import { until } from '../support/waiting.ts';
 const USERS = ['ann', 'bob', 'cid'];
 
 const withProject = <Result>(databaseUrl: string, use: (project: Project) => Promise<Result>) =>
-  withServer(
-    { settings: { databaseUrl, redisUrl: null } },
-    async ({ url, projectId, projectSecret, projectToken }) => {
-      const project = new Project(url, projectId, projectSecret, projectToken);
-      try {
-        return await use(project);
-      } finally {
-        project.close();
-      }
-    },
-  );
+  withServer({ settings: { databaseUrl, redisUrl: null } }, async (server) => {
+    const project = Project.of(server);
+    try {
+      return await use(project);
+    } finally {
+      project.close();
+    }
+  });
 
 /** Something of everything that an earlier version had. Returns an access token. */
 async function fill(project: Project): Promise<string> {

@@ -31,8 +31,7 @@ async function withWorld(use: (world: World) => Promise<void>): Promise<void> {
     const clock = new MovedClock(Date.now());
     const settings = { redisUrl: throughProxy, socketTimeoutSeconds: 3_600 };
     await withServer({ clock, settings }, async (server) => {
-      const { url, projectId, projectSecret, projectToken } = server;
-      const p = new Presence(new Project(url, projectId, projectSecret, projectToken));
+      const p = new Presence(Project.of(server));
       await p.project.seed({
         users: [{ id: 'a' }, { id: 'b' }],
         groups: [{ id: 'g', name: 'G', members: ['a', 'b'] }],

@@ -19,9 +19,9 @@ const RECORD = `
 describe('changes without a notification', { skip: skipsPostgres }, () => {
   test('a change of a process that was killed after its commit is visible within 5 s on every process', () =>
     withDatabase((databaseUrl) =>
-      withServer({ settings: { databaseUrl } }, async ({ url, projectId, projectSecret, projectToken }) => {
-        const project = new Project(url, projectId, projectSecret, projectToken);
-        await withClient(databaseUrl, (client) => client.query(RECORD, ['killed', projectId]));
+      withServer({ settings: { databaseUrl } }, async (server) => {
+        const project = Project.of(server);
+        await withClient(databaseUrl, (client) => client.query(RECORD, ['killed', project.id]));
         const isVisible = async () => (await changesPage(project)).changes.length === 1;
         await until('the change', isVisible, VISIBLE_MS);
         project.close();

@@ -10,13 +10,13 @@ import { clientToken } from '../support/browser.ts';
 import { markdown, messageOf, messagePath, threadOf, threadPath, write } from '../support/conversation.ts';
 import { shownMessages, shownThreads } from '../support/conversation-model.ts';
 import { expectDone, expectOk } from '../support/expect.ts';
-import { MovedClock } from '../support/moved-clock.ts';
-import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
+import type { MovedClock } from '../support/moved-clock.ts';
+import { skipsPostgres, withClient } from '../support/postgres.ts';
 import { Project } from '../support/project-client.ts';
-import { freshRedisUrl, skipsRedis } from '../support/redis.ts';
-import { type TestServer, withServer } from '../support/server.ts';
-import { SlowProxy } from '../support/slow-proxy.ts';
+import { skipsRedis } from '../support/redis.ts';
+import type { SlowProxy } from '../support/slow-proxy.ts';
 import { StreamReader } from '../support/stream-reader.ts';
+import { passSeconds, withTwoProcesses } from './two-processes.ts';
 
 const RIGHT_WITHIN_S = 2;
 const SEEN_WITHIN_S = 12;
@@ -35,62 +35,44 @@ interface World {
   open(path: string, headers?: Record<string, string>): Promise<StreamReader>;
 }
 
-const projectOf = ({ url, projectId, projectSecret, projectToken }: TestServer) =>
-  new Project(url, projectId, projectSecret, projectToken);
-
-async function withWorld(use: (world: World) => Promise<void>): Promise<void> {
-  const redisUrl = freshRedisUrl();
-  await withDatabase((databaseUrl) =>
-    SlowProxy.with(redisUrl, async (proxy, throughProxy) => {
-      const clock = new MovedClock();
-      const reading = { clock, settings: { databaseUrl, redisUrl } };
-      const writing = { clock, settings: { databaseUrl, redisUrl: throughProxy } };
-      await withServer(reading, (readerServer) =>
-        withServer(writing, async (writerServer) => {
-          const [reader, writer] = [projectOf(readerServer), projectOf(writerServer)];
-          const users = [{ id: 'u' }, { id: 'v' }];
-          await reader.seed({ users, groups: [{ id: 'g', name: 'G', members: ['u', 'v'] }] });
-          for (let index = 0; index < THREADS; index += 1) {
-            const createdTimestamp = new Date(1_700_000_000_000 + index).toISOString();
-            const thread = { groupID: 'g', name: `T${index}`, createdTimestamp };
-            expectDone(await reader.put(threadPath(`t${index}`), thread));
-          }
-          expectDone(
-            await write(reader, 't0', 'm', {
-              content: markdown('In'),
-              createdTimestamp: new Date(1_600_000_000_000).toISOString(),
-            }),
-          );
-          const streams: StreamReader[] = [];
-          try {
-            await use({
-              ...{ writer, reader, proxy, clock, databaseUrl },
-              bearer: (user) => ({
-                authorization: `Bearer ${clientToken(reader, { user_id: user }, clock.now())}`,
-              }),
-              async open(path, headers) {
-                const stream = await StreamReader.open(reader, path, headers);
-                streams.push(stream);
-                await stream.until('the stream', () => stream.events.length > 0);
-                return stream;
-              },
-            });
-          } finally {
-            for (const stream of [...streams, writer, reader]) stream.close();
-          }
+const withWorld = (use: (world: World) => Promise<void>) =>
+  withTwoProcesses('writer', async ({ proxy, clock, databaseUrl, ...processes }) => {
+    const [reader, writer] = [Project.of(processes.reader), Project.of(processes.writer)];
+    const users = [{ id: 'u' }, { id: 'v' }];
+    await reader.seed({ users, groups: [{ id: 'g', name: 'G', members: ['u', 'v'] }] });
+    for (let index = 0; index < THREADS; index += 1) {
+      const createdTimestamp = new Date(1_700_000_000_000 + index).toISOString();
+      const thread = { groupID: 'g', name: `T${index}`, createdTimestamp };
+      expectDone(await reader.put(threadPath(`t${index}`), thread));
+    }
+    expectDone(
+      await write(reader, 't0', 'm', {
+        content: markdown('In'),
+        createdTimestamp: new Date(1_600_000_000_000).toISOString(),
+      }),
+    );
+    const streams: StreamReader[] = [];
+    try {
+      await use({
+        ...{ writer, reader, proxy, clock, databaseUrl },
+        bearer: (user) => ({
+          authorization: `Bearer ${clientToken(reader, { user_id: user }, clock.now())}`,
         }),
-      );
-    }),
-  );
-}
+        async open(path, headers) {
+          const stream = await StreamReader.open(reader, path, headers);
+          streams.push(stream);
+          await stream.until('the stream', () => stream.events.length > 0);
+          return stream;
+        },
+      });
+    } finally {
+      for (const stream of [...streams, writer, reader]) stream.close();
+    }
+  });
 
 /** Lets seconds pass one by one, each with time to read. */
-async function pass({ clock, reader }: World, seconds: number): Promise<void> {
-  for (let second = 0; second < seconds; second += 1) {
-    clock.move(1_000);
-    for (let reading = 0; reading < 20; reading += 1) expectOk(await reader.get('/v1/groups/g'));
-  }
-}
+const pass = ({ clock, reader }: World, seconds: number) =>
+  passSeconds(clock, seconds, () => reader.get('/v1/groups/g'));
 
 const MESSAGES = '/v1/threads/t0/messages';
 const LIST = '/v1/threads?groupID=g';

@@ -9,14 +9,11 @@ import type { PresenceEntry } from '@rollcall/protocol';
 import { ReaderModel } from '../realtime/reader-model.ts';
 import { expectDone } from '../support/expect.ts';
 import { jwt, seconds } from '../support/jwt.ts';
-import { MovedClock } from '../support/moved-clock.ts';
-import { skipsPostgres, withDatabase } from '../support/postgres.ts';
-import { Presence } from '../support/presence-client.ts';
-import { Project } from '../support/project-client.ts';
-import { freshRedisUrl, skipsRedis } from '../support/redis.ts';
-import { type TestServer, withServer } from '../support/server.ts';
-import { SlowProxy } from '../support/slow-proxy.ts';
+import { skipsPostgres } from '../support/postgres.ts';
+import type { Project } from '../support/project-client.ts';
+import { skipsRedis } from '../support/redis.ts';
 import { StreamReader } from '../support/stream-reader.ts';
+import { type PresenceWorld, withPresence } from './two-processes.ts';
 
 /** The time within which a stream is correct again, by the clock of its process. */
 const RIGHT_WITHIN_S = 2;
@@ -27,47 +24,6 @@ const FILTERS: Record<string, string>[] = [
   { location: '{"page":"1"}', partial_match: 'true' },
   { expand: 'user' },
 ];
-
-interface World {
-  /** The process whose connection to Redis can be cut. */
-  readonly writer: Presence;
-  /** The process with the streams. */
-  readonly reader: Presence;
-  readonly proxy: SlowProxy;
-  readonly clock: MovedClock;
-}
-
-async function withWorld(use: (world: World) => Promise<void>): Promise<void> {
-  const redisUrl = freshRedisUrl();
-  await withDatabase((databaseUrl) =>
-    SlowProxy.with(redisUrl, async (proxy, throughProxy) => {
-      const clock = new MovedClock();
-      const reading = { clock, settings: { databaseUrl, redisUrl } };
-      const writing = { clock, settings: { databaseUrl, redisUrl: throughProxy } };
-      await withServer(reading, (readerServer) =>
-        withServer(writing, async (writerServer) => {
-          const [reader, writer] = [presenceOf(readerServer), presenceOf(writerServer)];
-          const ids = ['a', 'b', 'c', 'd'];
-          await reader.project.seed({
-            users: ids.map((id) => ({ id })),
-            groups: [{ id: 'g', name: 'G', members: ids }],
-          });
-          for (const id of ids) {
-            await reader.set(id, { page: '1', line: id });
-            await reader.set(id, { page: '1', paragraph: id }, { durable: true });
-          }
-          await use({ writer, reader, proxy, clock });
-          writer.project.close();
-          reader.project.close();
-        }),
-      );
-    }),
-  );
-}
-
-function presenceOf({ url, projectId, projectSecret, projectToken }: TestServer): Presence {
-  return new Presence(new Project(url, projectId, projectSecret, projectToken));
-}
 
 const pathOf = (filter: Record<string, string>) => `/v1/groups/g/presence?${new URLSearchParams(filter)}`;
 
@@ -81,8 +37,8 @@ const shows = (stream: StreamReader, users: readonly PresenceEntry[]) =>
  * Cuts the writer's connection, writes, and moves the clock by the time within which every stream must be correct
  * again.
  */
-async function assertRightAfter(write: (world: World) => Promise<void>): Promise<void> {
-  await withWorld(async (world) => {
+async function assertRightAfter(write: (world: PresenceWorld) => Promise<void>): Promise<void> {
+  await withPresence('writer', async (world) => {
     const { reader, proxy, clock } = world;
     const open = () =>
       Promise.all(FILTERS.map((filter) => StreamReader.open(reader.project, pathOf(filter))));
@@ -154,7 +110,7 @@ describe('a presence stream of a user', { skip }, () => {
   };
   for (const [what, write] of Object.entries(ends)) {
     test(`${what} ends after the notification was lost`, () =>
-      withWorld(async (world) => {
+      withPresence('writer', async (world) => {
         const { reader, writer, proxy, clock } = world;
         const { id, secret } = reader.project;
         const token = jwt({ project_id: id, user_id: 'a', iat: seconds(clock.now()) }, secret);
@@ -188,7 +144,7 @@ describe('ephemeral presence of an earlier membership', { skip }, () => {
   };
   for (const [who, write] of Object.entries(again)) {
     test(`ephemeral presence of an earlier membership is not shown for ${who} while Redis could not be reached`, () =>
-      withWorld(async (world) => {
+      withPresence('writer', async (world) => {
         const { reader, writer, proxy, clock } = world;
         const open = await StreamReader.open(reader.project, pathOf({}));
         await open.snapshot();

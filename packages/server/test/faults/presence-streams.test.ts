@@ -22,8 +22,7 @@ async function withRedis(
   const redis = await OwnRedis.start();
   try {
     await withServer({ clock, settings: { redisUrl: redis.url } }, async (server) => {
-      const { url, projectId, projectSecret, projectToken } = server;
-      const project = new Project(url, projectId, projectSecret, projectToken);
+      const project = Project.of(server);
       const ids = ['a', 'b', 'end'];
       await project.seed({
         users: ids.map((id) => ({ id })),

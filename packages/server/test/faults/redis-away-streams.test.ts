@@ -8,63 +8,19 @@ import { isDeepStrictEqual } from 'node:util';
 import { ReaderModel } from '../realtime/reader-model.ts';
 import { clientToken } from '../support/browser.ts';
 import { expectDone } from '../support/expect.ts';
-import { MovedClock } from '../support/moved-clock.ts';
-import { skipsPostgres, withDatabase } from '../support/postgres.ts';
-import { Presence } from '../support/presence-client.ts';
-import { Project } from '../support/project-client.ts';
-import { freshRedisUrl, skipsRedis } from '../support/redis.ts';
-import { type TestServer, withServer } from '../support/server.ts';
-import { SlowProxy } from '../support/slow-proxy.ts';
+import { skipsPostgres } from '../support/postgres.ts';
+import { skipsRedis } from '../support/redis.ts';
 import { StreamReader } from '../support/stream-reader.ts';
 import { until } from '../support/waiting.ts';
+import { type PresenceWorld, passSeconds, withPresence } from './two-processes.ts';
 
 const WITHIN_S = 2;
-const USERS = ['a', 'b', 'c', 'd'];
 const STREAM = '/v1/groups/g/presence';
 const PAGE_1 = `${STREAM}?${new URLSearchParams({ location: '{"page":"1"}', partial_match: 'true' })}`;
 
-interface World {
-  readonly writer: Presence;
-  readonly reader: Presence;
-  readonly proxy: SlowProxy;
-  readonly clock: MovedClock;
-}
-
-const presenceOf = ({ url, projectId, projectSecret, projectToken }: TestServer) =>
-  new Presence(new Project(url, projectId, projectSecret, projectToken));
-
-async function withWorld(use: (world: World) => Promise<void>): Promise<void> {
-  await withDatabase((databaseUrl) =>
-    SlowProxy.with(freshRedisUrl(), async (proxy, redisUrl) => {
-      const clock = new MovedClock();
-      const options = { clock, settings: { databaseUrl, redisUrl } };
-      await withServer(options, (readerServer) =>
-        withServer(options, async (writerServer) => {
-          const [reader, writer] = [presenceOf(readerServer), presenceOf(writerServer)];
-          await reader.project.seed({
-            users: USERS.map((id) => ({ id })),
-            groups: [{ id: 'g', name: 'G', members: USERS }],
-          });
-          for (const id of USERS) {
-            await reader.set(id, { page: '1', line: id });
-            await reader.set(id, { page: '1', paragraph: id }, { durable: true });
-          }
-          await use({ writer, reader, proxy, clock });
-          for (const { project } of [writer, reader]) project.close();
-        }),
-      );
-    }),
-  );
-}
-
-/** Moves the clock by the time, with time to read after each second: readings of presence need Redis. */
-async function pass({ clock, reader }: World): Promise<void> {
-  for (let second = 0; second < WITHIN_S; second += 1) {
-    clock.move(1_000);
-    for (let reading = 0; reading < 20; reading += 1)
-      assert.equal((await reader.project.get('/v1/groups/g')).status, 200);
-  }
-}
+/** Moves the clock by the time. Readings of presence need Redis. */
+const pass = ({ clock, reader }: PresenceWorld) =>
+  passSeconds(clock, WITHIN_S, () => reader.project.get('/v1/groups/g'));
 
 const idsOf = ({ events }: StreamReader) =>
   ReaderModel.of(events)
@@ -85,7 +41,7 @@ const skip = skipsPostgres || (await skipsRedis());
 
 describe('streams while no process reaches Redis', { skip }, () => {
   test('a user set deleted, a removed member and a durable location are shown within 2 s, and alike when Redis is back', () =>
-    withWorld(async (world) => {
+    withPresence('both', async (world) => {
       const { writer, reader, proxy, clock } = world;
       const streams = await Promise.all([
         StreamReader.open(reader.project, STREAM),
@@ -127,7 +83,7 @@ describe('streams while no process reaches Redis', { skip }, () => {
     }));
 
   test('a name that changed is shown within 2 s with expand=user', () =>
-    withWorld(async (world) => {
+    withPresence('both', async (world) => {
       const { writer, reader, proxy } = world;
       const stream = await StreamReader.open(reader.project, `${STREAM}?expand=user`);
       await stream.snapshot();
@@ -140,7 +96,7 @@ describe('streams while no process reaches Redis', { skip }, () => {
     }));
 
   test('a reader who comes back with the ID of what was shown meanwhile gets a snapshot', () =>
-    withWorld(async (world) => {
+    withPresence('both', async (world) => {
       const { writer, reader, proxy, clock } = world;
       const stream = await StreamReader.open(reader.project, STREAM);
       await stream.snapshot();
@@ -165,7 +121,7 @@ describe('streams while no process reaches Redis', { skip }, () => {
     }));
 
   test('a stream of a client token ends within 2 s after its user left the group', () =>
-    withWorld(async (world) => {
+    withPresence('both', async (world) => {
       const { writer, reader, proxy, clock } = world;
       const bearer = `Bearer ${clientToken(reader.project, { user_id: 'a' }, clock.now())}`;
       const paths = ['/v1/client/presence?groupID=g', '/v1/client/threads?groupID=g'];

@@ -8,15 +8,15 @@ import { clientToken } from '../support/browser.ts';
 import { expectDone, expectOk } from '../support/expect.ts';
 import { type Answer, send } from '../support/http-client.ts';
 import { jwt, seconds } from '../support/jwt.ts';
-import { MovedClock } from '../support/moved-clock.ts';
-import { skipsPostgres, withDatabase } from '../support/postgres.ts';
+import type { MovedClock } from '../support/moved-clock.ts';
+import { skipsPostgres } from '../support/postgres.ts';
 import { Project } from '../support/project-client.ts';
-import { freshRedisUrl, skipsRedis } from '../support/redis.ts';
-import { type TestServer, withServer } from '../support/server.ts';
-import { SlowProxy } from '../support/slow-proxy.ts';
+import { skipsRedis } from '../support/redis.ts';
+import type { TestServer } from '../support/server.ts';
 import { SocketClient } from '../support/socket-client.ts';
 import { StreamReader } from '../support/stream-reader.ts';
 import { within } from '../support/waiting.ts';
+import { type Cut, passSeconds, withTwoProcesses } from './two-processes.ts';
 
 const LIMIT_S = 2;
 const PATHS = ['/v1/groups/g/presence', '/v1/threads?groupID=g', '/v1/changes'];
@@ -32,37 +32,21 @@ interface World {
   readonly cut: () => void;
 }
 
-const cuts = { 'while no process reaches Redis': 'both', 'when the message is lost': 'writer' } as const;
-type Cut = (typeof cuts)[keyof typeof cuts];
+const cuts: Readonly<Record<string, Cut>> = {
+  'while no process reaches Redis': 'both',
+  'when the message is lost': 'writer',
+};
 
-async function withWorld(cut: Cut, use: (world: World) => Promise<void>): Promise<void> {
-  const redisUrl = freshRedisUrl();
-  await withDatabase((databaseUrl) =>
-    SlowProxy.with(redisUrl, async (proxy, throughProxy) => {
-      const clock = new MovedClock();
-      const settings = { databaseUrl, redisUrl: throughProxy };
-      const reading = cut === 'both' ? settings : { databaseUrl, redisUrl };
-      await withServer({ clock, settings: reading }, (reader) =>
-        withServer({ clock, settings }, async (writer) => {
-          const { url, projectId, projectSecret, projectToken } = reader;
-          const project = new Project(url, projectId, projectSecret, projectToken);
-          await project.seed({ users: [{ id: 'a' }], groups: [{ id: 'g', name: 'G', members: ['a'] }] });
-          await use({ project, reader, writer, clock, cut: () => proxy.cut() });
-          project.close();
-        }),
-      );
-    }),
-  );
-}
+const withWorld = (cut: Cut, use: (world: World) => Promise<void>) =>
+  withTwoProcesses(cut, async ({ reader, writer, clock, proxy }) => {
+    const project = Project.of(reader);
+    await project.seed({ users: [{ id: 'a' }], groups: [{ id: 'g', name: 'G', members: ['a'] }] });
+    await use({ project, reader, writer, clock, cut: () => proxy.cut() });
+    project.close();
+  });
 
-/** Moves the clock by the limit. Each second the processes have time to read the store: as long as a few requests take. */
-async function pass({ clock, writer }: World): Promise<void> {
-  for (let second = 0; second < LIMIT_S; second += 1) {
-    clock.move(1_000);
-    for (let reading = 0; reading < 20; reading += 1)
-      assert.equal((await asCustomer(writer, 'GET', '')).status, 200);
-  }
-}
+/** Moves the clock by the limit. */
+const pass = ({ clock, writer }: World) => passSeconds(clock, LIMIT_S, () => asCustomer(writer, 'GET', ''));
 
 const asCustomer = (
   { url, customerToken }: TestServer,

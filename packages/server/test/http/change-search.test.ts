@@ -16,11 +16,11 @@ const RECORDS = `
 const SEARCHED = 10_000;
 
 test('with a filter that nothing fits a page is empty after 10,000 records while next moves on, until more is false', () =>
-  withServer({}, async ({ url, dataDir, projectId, projectSecret, projectToken }) => {
-    const database = new DatabaseSync(join(dataDir, 'rollcall.db'));
+  withServer({}, async (server) => {
+    const database = new DatabaseSync(join(server.dataDir, 'rollcall.db'));
     database.prepare(RECORDS).run(2 * SEARCHED + 1);
     database.close();
-    const project = new Project(url, projectId, projectSecret, projectToken);
+    const project = Project.of(server);
     expectOk(await project.put('/v1/users/last', {}));
     const pages = [await changesPage(project, { user: 'last' })];
     for (let page = pages[0]; page?.more === true; page = pages.at(-1))

@@ -45,7 +45,7 @@ test('a page of another origin may send and read the headers that docs/api.md li
   await withOrigin((origin) =>
     withServer({ settings: { corsOrigins: origin, rateLimitPerSecond: 1_000 } }, async (server) => {
       const { url } = server;
-      const project = new Project(url, server.projectId, server.projectSecret, server.projectToken);
+      const project = Project.of(server);
       await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
       await project.post('/v1/threads', { id: 't', groupID: 'g', name: 'T' });
       const content = [{ type: 'p', children: [{ text: 'a' }] }];

@@ -169,8 +169,8 @@ describe('streams and the server', () => {
     let ends: Promise<unknown> = Promise.resolve();
     // A stop that waited for the streams would take this long.
     const drainMs = 2 ** 31 - 1;
-    await withServer({ drainMs }, async ({ url, projectId, projectSecret, projectToken }) => {
-      const project = new Project(url, projectId, projectSecret, projectToken);
+    await withServer({ drainMs }, async (server) => {
+      const project = Project.of(server);
       await project.seed({ users: [{ id: 'a' }], groups: [{ id: 'g', name: 'G', members: ['a'] }] });
       const readers = await Promise.all(Array.from({ length: 20 }, () => StreamReader.open(project, path)));
       for (const reader of readers) await reader.snapshot();

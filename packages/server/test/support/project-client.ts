@@ -5,6 +5,7 @@ import type { Group, GroupEntry, GroupItem, Static, User, UserItem } from '@roll
 import { expectOk } from './expect.ts';
 import { type Answer, send } from './http-client.ts';
 import { jwt, seconds } from './jwt.ts';
+import type { TestServer } from './server.ts';
 
 export interface PageInfo {
   readonly token: string | null;
@@ -32,6 +33,11 @@ export class Project {
     this.id = id;
     this.secret = secret;
     this.token = token;
+  }
+
+  /** The project of a test server. */
+  static of({ url, projectId, projectSecret, projectToken }: TestServer): Project {
+    return new Project(url, projectId, projectSecret, projectToken);
   }
 
   /** Creates a project. `now` is the time at which its token is signed. */
