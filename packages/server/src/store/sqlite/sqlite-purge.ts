@@ -1,4 +1,4 @@
-import type { SqliteConnection } from './sqlite-connection.ts';
+import type { SqliteConnection, Statement } from './sqlite-connection.ts';
 import { ConversationPurge } from './sqlite-conversation-purge.ts';
 import { TABLES_OF_GROUP, TABLES_OF_PROJECT } from './sqlite-owned-tables.ts';
 
@@ -25,22 +25,27 @@ function slice(table: string, key: string, owner: string): string {
     SELECT ${key} FROM ${table} WHERE ${owner} = ?1 LIMIT ${PURGE_ROWS})`;
 }
 
+/** Statements that remove rows of the project ?1 that belong to no group, some at a time. */
+const OF_PROJECT = [
+  slice('users', 'user_no', 'project_no'),
+  ...TABLES_OF_PROJECT.map(([table, key]) => slice(table, key, 'project_no')),
+];
+
 /** Removes the data of deleted projects, groups and threads, and gives its disk space back, on the writer's thread. */
 export class Purge {
   readonly #statements;
   readonly #conversations: ConversationPurge;
   readonly #ofGroup;
-  readonly #others;
+  readonly #ofProject;
 
   constructor(connection: SqliteConnection) {
     const { prepare } = connection;
     this.#conversations = new ConversationPurge(connection);
     this.#ofGroup = OF_GROUP.map((sql) => prepare(sql));
-    this.#others = TABLES_OF_PROJECT.map(([table, key]) => prepare(slice(table, key, 'project_no')));
+    this.#ofProject = OF_PROJECT.map((sql) => prepare(sql));
     this.#statements = {
       nextProject: prepare<[projectNo: number]>('SELECT project_no FROM deleted_projects LIMIT 1'),
       nextGroup: prepare<[groupNo: number]>('SELECT group_no FROM groups WHERE project_no = ? LIMIT 1'),
-      users: prepare(slice('users', 'user_no', 'project_no')),
       forget: prepare('DELETE FROM deleted_projects WHERE project_no = ?'),
       freePages: prepare<[pages: number]>('PRAGMA freelist_count'),
       giveBack: prepare(`PRAGMA incremental_vacuum(${PAGES_AT_ONCE})`),
@@ -65,9 +70,7 @@ export class Purge {
     for (let rows = 0; rows < PURGE_ROWS; ) {
       const group = this.#statements.nextGroup.get(project)?.[0];
       const removed =
-        group === undefined
-          ? this.#statements.users.run(project) || this.#purgeOthers(project)
-          : this.#purgeGroup(group);
+        group === undefined ? removeSome(this.#ofProject, project) : removeSome(this.#ofGroup, group);
       if (removed === 0) {
         this.#statements.forget.run(project);
         break;
@@ -76,20 +79,13 @@ export class Purge {
     }
     return true;
   }
+}
 
-  #purgeOthers(project: number): number {
-    for (const statement of this.#others) {
-      const removed = statement.run(project);
-      if (removed > 0) return removed;
-    }
-    return 0;
+/** Runs the first of the statements that has rows to remove; their number. */
+function removeSome(statements: readonly Statement[], owner: number): number {
+  for (const statement of statements) {
+    const removed = statement.run(owner);
+    if (removed > 0) return removed;
   }
-
-  #purgeGroup(group: number): number {
-    for (const statement of this.#ofGroup) {
-      const removed = statement.run(group);
-      if (removed > 0) return removed;
-    }
-    return 0;
-  }
+  return 0;
 }
