@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
+import { parseJson } from '@rollcall/protocol';
 import type { Json } from '../../values/json.ts';
-import { pairsOf } from '../../values/location-pairs.ts';
 
 /** Bytes of a hash that make a key: as many as fit into a small integer of SQLite and a number of JavaScript. */
 const KEY_BYTES = 6;
@@ -13,7 +13,10 @@ function keyOf(text: string): number {
 export const locationKey = (location: Json): number => keyOf(location);
 
 /** The keys of a location's pairs, each once: a location that matches it has every one of them. */
-export const pairKeys = (location: Json): number[] => [...new Set(pairsOf(location).map(keyOf))];
+export function pairKeys(location: Json): number[] {
+  const pairs = Object.entries(parseJson(location) as object);
+  return [...new Set(pairs.map(([key, value]) => keyOf(`${JSON.stringify(key)}:${JSON.stringify(value)}`)))];
+}
 
 /** All keys under which a location is found, each once. */
 export const locationKeys = (location: Json): Set<number> =>
