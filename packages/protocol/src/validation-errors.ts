@@ -1,7 +1,7 @@
 import { PROBLEMS_NAMED } from './limits.ts';
 
 /** One validation error: the JSON path of the value (`users[3].nick`), and what is expected there. */
-export interface Problem {
+interface Problem {
   readonly path: string;
   readonly expected: string;
 }
