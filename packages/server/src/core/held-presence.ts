@@ -105,7 +105,15 @@ export class HeldPresence {
   put(connection: PresenceConnection, writer: ClientWriter, change: PresenceChange): Promise<void> {
     const group = this.#groupOf(connection.project, change.groupId);
     return group.put(
-      (lease) => this.#parts.clients.putPresence(writer, change, { connection: connection.name, lease }),
+      async (lease) => {
+        try {
+          await this.#parts.clients.putPresence(writer, change, { connection: connection.name, lease });
+        } catch (error) {
+          const isUnknown = error instanceof StoreUnavailableError && change.kind !== 'absent';
+          if (isUnknown) connection.rememberUnknown(group, writer, change);
+          throw error;
+        }
+      },
       () => {
         if (change.kind === 'absent') connection.forget(group, change.location);
         else connection.remember(group, writer, change);

@@ -122,6 +122,13 @@ export class PresenceConnection {
     hold.isEnded = false;
   }
 
+  /** The engine has not answered, so it may hold the location: that is released like the others, and not set again. */
+  rememberUnknown(group: Group, writer: ClientWriter, change: PresenceChange): void {
+    if (this.#holds.get(group)?.has(change.region) === true) return;
+    this.remember(group, writer, change);
+    (this.#holds.get(group)?.get(change.region) as Hold).isEnded = true;
+  }
+
   /** The holds of the location in the group have ended; all of the group where it is null. */
   forget(group: Group, location: Json | null): void {
     const holds = this.#holds.get(group);

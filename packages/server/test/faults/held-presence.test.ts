@@ -14,6 +14,8 @@ import { until } from '../support/waiting.ts';
 const AT = { page: '1' };
 const THERE = { page: '2' };
 const LIFE_SECONDS = 35;
+/** In the answer of lua/set.lua to an update that sets a user present. */
+const ARRIVED_AND_CREATED = '*3\r\n:1\r\n:1\r\n';
 
 interface World {
   readonly p: Presence;
@@ -81,6 +83,24 @@ describe('presence that sockets hold while Redis is away', { skip }, () => {
         back.ws.terminate();
         proxy.mend();
         await until('Redis to be back', () => isReadable(p));
+        await p.pass(clock, LIFE_SECONDS);
+        assert.deepEqual(await p.ephemeral(), { b: [THERE] });
+      }),
+    ));
+
+  test('a location whose answer was lost is released with its socket, although others hold presence in the group', () =>
+    withWorld(({ p, clock, proxy }) =>
+      withSockets(async (keep) => {
+        const stays = await keep(SocketClient.of(p.project, 'b', 'g'));
+        await stays.ok('present', { location: THERE });
+        const gone = await keep(SocketClient.of(p.project, 'a', 'g'));
+        proxy.cutsAt = (answer) => answer.includes(ARRIVED_AND_CREATED);
+        await gone.fails('error', 'present', { location: AT });
+        proxy.cutsAt = () => false;
+        await until('Redis to be back', () => isReadable(p));
+        assert.deepEqual(await p.locationsOf('a'), [AT]);
+        gone.ws.close();
+        await until('the server to notice it', async () => (await openSockets(p.project)) === 1);
         await p.pass(clock, LIFE_SECONDS);
         assert.deepEqual(await p.ephemeral(), { b: [THERE] });
       }),
