@@ -68,8 +68,8 @@ export class PresenceConnection {
    * @throws ServiceError `invalid_request` where it would hold too many locations, or like every update of a client
    */
   put(writer: ClientWriter, change: PresenceChange): Promise<void> {
-    if (this.#size >= limits.SOCKET_LOCATIONS_MAX && change.kind !== 'absent' && !this.#isHeld(change))
-      throw tooMany();
+    const isFull = this.#size >= limits.SOCKET_LOCATIONS_MAX;
+    if (isFull && change.kind !== 'absent' && !this.#isHeld(change) && !this.#forgetEnded()) throw tooMany();
     return this.#owner.put(this, writer, change);
   }
 
@@ -192,6 +192,14 @@ export class PresenceConnection {
     if (this.#endsAt === null || now < this.#endsAt) return false;
     for (const group of [...this.#holds.keys()]) this.forget(group, null);
     return true;
+  }
+
+  /** Forgets what other callers have ended. Whether there was any. The groups stay: an event with an arrival may be under way. */
+  #forgetEnded(): boolean {
+    const before = this.#size;
+    for (const holds of this.#holds.values())
+      for (const [region, { isEnded }] of holds) if (isEnded && holds.delete(region)) this.#size -= 1;
+    return this.#size < before;
   }
 
   #begin(group: Group): Map<Json, Hold> {

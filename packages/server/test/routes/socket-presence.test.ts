@@ -197,6 +197,24 @@ describe('presence that a socket holds', () => {
     });
   });
 
+  test('a location that an absence over HTTP has cleared does not count among the 100 of a socket', async () => {
+    const project = await seeded();
+    await withSockets(async (keep) => {
+      const watcher = await keep(SocketClient.of(project, 'b', 'g'));
+      const socket = await keep(SocketClient.of(project, 'a', 'g'));
+      const at = (index: number) => ({ location: { line: `${index}` } });
+      for (let index = 0; index < limits.SOCKET_LOCATIONS_MAX; index += 1)
+        await socket.ok('present', at(index));
+      await socket.fails('invalid_request', 'present', at(100), '100');
+      await watcher.ok('watch');
+      await watcher.event('snapshot');
+      expectOk(await Browser.of(project, 'a', 'g').putPresence({ ...at(7), absent: true }));
+      await watcher.event('departed');
+      await socket.ok('present', at(100));
+      await socket.fails('invalid_request', 'present', at(7), '100');
+    });
+  });
+
   test('two sockets of one connectionID hold 100 locations together; one more is invalid_request on both', async () => {
     const project = await seeded();
     await withSockets(async (keep) => {
