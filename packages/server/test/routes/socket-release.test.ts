@@ -141,6 +141,19 @@ describe('a connection that is reset', () => {
     });
   }
 
+  test('a connectionID that comes back with a token of another group keeps nothing in the group before', async () => {
+    const p = await Presence.inNewProject(server);
+    const page = { connectionID: 'page-1' };
+    await withSockets(async (keep) => {
+      const first = await keep(SocketClient.of(p.project, 'a', 'g', page));
+      await first.ok('present', { location: AT });
+      await reset(p, first, 0);
+      const second = await keep(SocketClient.of(p.project, 'a', 'h', page));
+      await second.ok('present', { location: THERE });
+      await until('the user to leave', async () => (await p.locationsOf('a')).length === 0);
+    });
+  });
+
   test('data that ended with their location do not come back with a connectionID', async () => {
     const p = await Presence.inNewProject(server);
     const page = { connectionID: 'page-1' };

@@ -194,7 +194,7 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
   async logIn(connectionID: string | undefined, verified: VerifiedLogin): Promise<Then> {
     const before = this.#login;
     const login = await logIn(this.#parts, connectionID, verified, before);
-    if (before !== null) return () => this.#renewed(login);
+    if (before !== null) return () => this.#limitTo(login);
     if (this.#ending !== null) {
       login.permit.release();
       await login.connection.close(0);
@@ -202,7 +202,7 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
     }
     this.#login = login;
     this.#parts.loggedIn(this);
-    return () => this.#announceEnd(login);
+    return () => this.#limitTo(login);
   }
 
   putDurable(writer: ClientWriter, change: PresenceChange): Promise<void> {
@@ -270,8 +270,8 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
     }
   }
 
-  /** What the new token does not open ends. */
-  #renewed(login: Login): void {
+  /** What the token does not open ends: of an earlier token, or of the connection that the client has named. */
+  #limitTo(login: Login): void {
     const { group } = login.writer;
     for (const groupId of group === null ? [] : this.groupIds) {
       if (groupId === group) continue;
