@@ -6,7 +6,7 @@ import type { Member, Viewer } from './protocol.ts';
 import { listAt } from './resources/list-at.ts';
 import { ViewerPresence } from './resources/viewer-presence.ts';
 import { ViewerThreads } from './resources/viewer-threads.ts';
-import { connectionID } from './socket/connection-id.ts';
+import { pageConnection } from './socket/page-connection.ts';
 import { SocketLink } from './socket/socket-link.ts';
 import { loadPageStreams } from './streams/load-page-streams.ts';
 
@@ -24,9 +24,11 @@ export class RollcallClient extends Connection {
   /** Sends no request. @throws TypeError when `url` is not a URL */
   constructor({ socket = true, ...options }: ClientOptions) {
     super(options, loadPageStreams);
-    this.transport.connectionID = connectionID();
+    const { id, left } = pageConnection(this.transport.closing, () => this.announcements.possible);
+    this.transport.connectionID = id;
     // Node 20 has none.
     if (socket && globalThis.WebSocket) this.transport.link = new SocketLink(this.transport);
+    this.presence.takeOver(left);
   }
 
   /** The user of the token, and their active groups. @throws RollcallError */

@@ -1,6 +1,7 @@
 import type { PresenceFilter, PresenceReading, ViewerGroup } from '../http/filter.ts';
 import type { PagedList } from '../http/paged-list.ts';
 import type { CallOptions } from '../http/transport.ts';
+import type { LeftLocation } from '../presence/announced-location.ts';
 import type { Announcement, AnnouncementOptions } from '../presence/announcement.ts';
 import type { Done, PresenceEntry, ViewerPresenceWrite } from '../protocol.ts';
 import { type StreamOptions, Watch } from '../streams/watch.ts';
@@ -37,6 +38,11 @@ export class ViewerPresence extends PresenceResource {
   announce({ groupID, ...options }: ViewerAnnounceOptions): Announcement {
     // The user is the token's, and so is the group where there is no groupID.
     return this.announcements.announce(path(), groupID, path, options);
+  }
+
+  /** @internal */
+  takeOver(left: readonly LeftLocation[]): void {
+    this.announcements.takeOver(left, path(), path);
   }
 
   /** The presence events of the group: `for await (const event of client.presence.watch())`. */

@@ -67,6 +67,11 @@ export class SocketLink {
     return performance.now() >= this.#httpUntil;
   }
 
+  /** Whether a socket has logged in since something uses it. */
+  get hasBeenOpen(): boolean {
+    return this.#hasBeenOpen;
+  }
+
   /** Keeps the socket open until the user is released. Calls the listener whenever a socket has logged in. */
   acquire(user: object, onOpen: () => void = () => {}): void {
     this.#users.set(user, onOpen);
