@@ -11,6 +11,8 @@ import {
 } from './support/scripted-socket.ts';
 
 const LOCATION = { page: 'a' };
+/** The server closes a socket with a larger frame. */
+const FRAME_MAX_BYTES = 65_536;
 const TOO_MANY = { error: 'invalid_request', message: 'more than 5 requests in a second' };
 
 /** Rejects the first frame of this op because of the rate limit. */
@@ -123,6 +125,27 @@ describe('the limits of a socket', () => {
         await until('the move arrived', () => of('present').at(-1)?.location?.at === '2', 5_000);
       },
     );
+  });
+
+  test('an announcement that does not fit a frame ends with invalid_request, and the socket stays open', async () => {
+    const script: SocketScript = ({ ws, ...frame }) => {
+      const isLarge = Buffer.byteLength(JSON.stringify(frame)) > FRAME_MAX_BYTES;
+      if (isLarge) ws.close(1009);
+      return !isLarge;
+    };
+    await withScriptedSocket(script, async ({ client, opened }) => {
+      let error: RollcallError | null = null;
+      const announcement = client.presence.announce({
+        location: LOCATION,
+        data: { text: 'é'.repeat(FRAME_MAX_BYTES / 2) },
+      });
+      void announcement.ended.then((reason) => {
+        error = reason;
+      });
+      await until('the announcement ends, or the socket is lost', () => error !== null || opened() > 1);
+      assert.equal((error as RollcallError | null)?.code, 'invalid_request');
+      assert.equal(opened(), 1);
+    });
   });
 
   test('a user who is not let in gets the error also where a proxy lets no socket through', async () => {

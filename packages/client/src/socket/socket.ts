@@ -34,6 +34,8 @@ const PROTOCOL = 'rollcall.v1';
 /** The status of `invalid_request`: a limit of the server rejects a frame so, and will accept it later. */
 export const LIMITED = 429;
 const ANSWER_TIMEOUT_MS = 10_000;
+/** The server closes a socket with a larger frame. */
+const FRAME_MAX_BYTES = 65_536;
 const LATE = 'the server did not answer in time';
 /** The reason where the client itself closed the socket. */
 export const CLOSED = 'the socket is closed';
@@ -81,12 +83,17 @@ export class Socket {
     if (this.#isOver) throw new SocketLost(CLOSED);
     this.#ref += 1;
     const ref = this.#ref;
+    const text = JSON.stringify({ ...frame, ref });
+    if (new TextEncoder().encode(text).length > FRAME_MAX_BYTES)
+      throw new RollcallError('invalid_request', `a frame has at most ${FRAME_MAX_BYTES} bytes`, {
+        status: 413,
+      });
     if (onEvent !== undefined) this.#watches.set(ref, onEvent);
     const timer = setTimeout(() => this.close(LATE), ANSWER_TIMEOUT_MS);
     try {
       await new Promise<void>((resolve, reject) => {
         this.#pending.set(ref, { resolve, reject });
-        this.#ws.send(JSON.stringify({ ...frame, ref }));
+        this.#ws.send(text);
       });
       return ref;
     } catch (error) {
