@@ -11,8 +11,9 @@ import {
 } from './support/scripted-socket.ts';
 
 const LOCATION = { page: 'a' };
-/** The server closes a socket with a larger frame. */
+/** The server closes a socket with a larger frame, and the client one whose server is silent for so long. */
 const FRAME_MAX_BYTES = 65_536;
+const ANSWER_TIMEOUT_MS = 10_000;
 const TOO_MANY = { error: 'invalid_request', message: 'more than 5 requests in a second' };
 
 /** Rejects the first frame of this op because of the rate limit. */
@@ -145,6 +146,27 @@ describe('the limits of a socket', () => {
       await until('the announcement ends, or the socket is lost', () => error !== null || opened() > 1);
       assert.equal((error as RollcallError | null)?.code, 'invalid_request');
       assert.equal(opened(), 1);
+    });
+  });
+
+  test('a socket whose server takes long for many frames stays open while answers come', async (context) => {
+    const held: ReceivedFrame[] = [];
+    const script: SocketScript = (frame) => {
+      if (frame.op === 'watch') held.push(frame);
+      return frame.op !== 'watch';
+    };
+    await withScriptedSocket(script, async ({ client }) => {
+      context.mock.timers.enable({ apis: ['setTimeout'] });
+      const watches = [0, 1, 2].map(() => client.presence.watch());
+      const first = watches.map((watch) => watch.next());
+      await until('all are requested', () => held.length === watches.length);
+      for (const [index, answered] of first.entries()) {
+        context.mock.timers.tick(ANSWER_TIMEOUT_MS - 1_000);
+        assert.equal(client.status.get().state, 'open');
+        accept(held[index] as ReceivedFrame);
+        assert.equal((await answered).value?.type, 'snapshot');
+      }
+      context.mock.timers.reset();
     });
   });
 

@@ -50,6 +50,8 @@ export class Socket {
   readonly #pending = new Map<number, Pending>();
   readonly #watches = new Map<number, (event: ReceivedEvent) => void>();
   readonly #onExpiring: () => void;
+  /** Runs while an answer is due. */
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #ref = 0;
   #end!: (error: SocketLost) => void;
   #isOver = false;
@@ -70,11 +72,12 @@ export class Socket {
 
   /** Resolves when frames can be sent. @throws SocketLost */
   async opened(): Promise<void> {
-    const timer = setTimeout(() => this.close(LATE), ANSWER_TIMEOUT_MS);
+    this.#timer = this.#closeLate();
     await new Promise((resolve, reject) => {
       listen(this.#ws, 'open', resolve);
       void this.ended.then(reject);
-    }).finally(() => clearTimeout(timer));
+    });
+    this.#stopTimer();
     this.isOpened = true;
   }
 
@@ -89,7 +92,7 @@ export class Socket {
         status: 413,
       });
     if (onEvent !== undefined) this.#watches.set(ref, onEvent);
-    const timer = setTimeout(() => this.close(LATE), ANSWER_TIMEOUT_MS);
+    this.#timer ??= this.#closeLate();
     try {
       await new Promise<void>((resolve, reject) => {
         this.#pending.set(ref, { resolve, reject });
@@ -100,8 +103,8 @@ export class Socket {
       this.#watches.delete(ref);
       throw error;
     } finally {
-      clearTimeout(timer);
       this.#pending.delete(ref);
+      if (this.#pending.size === 0) this.#stopTimer();
     }
   }
 
@@ -118,8 +121,20 @@ export class Socket {
     this.#finish(reason);
   }
 
+  #closeLate = () => setTimeout(() => this.close(LATE), ANSWER_TIMEOUT_MS);
+
+  #stopTimer(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
   #receive(text: string): void {
     if (this.#isOver) return;
+    // The server answers one frame after the other, so an answer can take longer while others come.
+    if (this.#timer !== undefined) {
+      this.#stopTimer();
+      this.#timer = this.#closeLate();
+    }
     const { ref, error, watch, event, id = '', data } = answerOf(text);
     const pending = this.#pending.get(ref ?? 0);
     if (watch !== undefined) {
@@ -135,6 +150,7 @@ export class Socket {
   #finish(reason: string, code?: number): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#stopTimer();
     const error = new SocketLost(reason, code);
     for (const { reject } of this.#pending.values()) reject(error);
     for (const onEvent of this.#watches.values()) onEvent({ type: 'lost', data: error, id: '' });
