@@ -179,6 +179,26 @@ describe('the socket of a page', () => {
     });
   });
 
+  test('a socket is replaced by HTTP where the browser throws instead of opening one', async (context) => {
+    const { client } = await scene();
+    const { WebSocket } = globalThis;
+    context.after(() => {
+      globalThis.WebSocket = WebSocket;
+    });
+    // Firefox does, where the Content-Security-Policy of the page names no socket.
+    globalThis.WebSocket = class {
+      constructor() {
+        throw new DOMException('The operation is insecure.', 'SecurityError');
+      }
+    } as unknown as typeof WebSocket;
+    const ada = client('ada');
+    const states = statesOf(ada);
+    const first = ada.presence.watch().next();
+    await until('it is open, or tries again', () => states.length > 1);
+    assert.deepEqual(ada.status.get(), { state: 'open', reason: null });
+    assert.equal((await first).value?.type, 'snapshot');
+  });
+
   test('a socket is replaced by HTTP where a proxy lets no socket through', async () => {
     const { token, rollcall } = await scene();
     const target = new URL(server.running.url);

@@ -147,9 +147,11 @@ export class SocketLink {
     const { status, base, connectionID } = this.#transport;
     if (!this.#hasBeenOpen && this.#failures === 0) status.report(this, 'connecting');
     let socket: Socket | null = null;
+    let hasToken = false;
     try {
       const token = await this.#transport.tokens.get();
       if (isOver()) return;
+      hasToken = true;
       socket = new Socket(`${base.replace(/^http/, 'ws')}/v1/client/socket`, () => this.#renew());
       this.#socket = socket;
       await socket.opened();
@@ -158,7 +160,8 @@ export class SocketLink {
     } catch (error) {
       const reason = error as RollcallError;
       socket?.close();
-      const isWithout = !isOver() && socket?.isOpened === false && (await this.#isWithoutSocket());
+      const isUnopened = hasToken && socket?.isOpened !== true;
+      const isWithout = !isOver() && isUnopened && (await this.#isWithoutSocket());
       if (isOver()) return;
       this.#attempt = null;
       this.#socket = null;

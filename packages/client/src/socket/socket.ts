@@ -1,3 +1,4 @@
+import { reasonOf } from '../http/deadline.ts';
 import { listen } from '../listen.ts';
 import { errorIn, RollcallError } from '../rollcall-error.ts';
 import type { ReceivedEvent } from '../streams/received-event.ts';
@@ -56,13 +57,18 @@ export class Socket {
   #end!: (error: SocketLost) => void;
   #isOver = false;
 
-  /** @param onExpiring called when the token ends soon */
+  /** @param onExpiring called when the token ends soon. @throws SocketLost where the browser opens none */
   constructor(url: string, onExpiring: () => void) {
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
     this.#onExpiring = onExpiring;
-    this.#ws = new WebSocket(url, PROTOCOL);
+    try {
+      this.#ws = new WebSocket(url, PROTOCOL);
+    } catch (cause) {
+      // As Firefox does where the page's Content-Security-Policy names no socket.
+      throw new SocketLost(`the browser opens no socket: ${reasonOf(cause)}`);
+    }
     listen(this.#ws, 'message', (event) => this.#receive(String((event as { data?: unknown }).data)));
     listen(this.#ws, 'close', (event) => {
       const { code, reason } = event as { code?: number; reason?: string };
