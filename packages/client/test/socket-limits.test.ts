@@ -1,5 +1,7 @@
 /** What the server rejects for a while, and what a client must give back. */
 import assert from 'node:assert/strict';
+import type { RequestListener } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { describe, test } from 'node:test';
 import { until } from '../../server/test/support/waiting.ts';
 import type { RollcallError } from '../src/index.ts';
@@ -168,6 +170,30 @@ describe('the limits of a socket', () => {
       }
       context.mock.timers.reset();
     });
+  });
+
+  test('an announcement is sent over HTTP as soon as no socket can be opened any more', async () => {
+    let isBlocked = false;
+    const updates: string[] = [];
+    const onUpgrade = (open: () => void, socket: Duplex) => {
+      if (isBlocked) socket.end('HTTP/1.1 426 Upgrade Required\r\n\r\n');
+      else open();
+    };
+    const onRequest: RequestListener = (request, response) => {
+      updates.push(`${request.method} ${request.url}`);
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    };
+    await withScriptedSocket(
+      () => true,
+      async ({ client, of }) => {
+        client.presence.announce({ location: LOCATION });
+        await until('the user is present', () => of('present').length === 1);
+        isBlocked = true;
+        of('auth')[0]?.ws.terminate();
+        await until('the user is present over HTTP', () => updates.includes('PUT /v1/client/presence'), 15_000);
+      },
+      { onUpgrade, onRequest },
+    );
   });
 
   test('a user who is not let in gets the error also where a proxy lets no socket through', async () => {

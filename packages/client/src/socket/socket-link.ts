@@ -245,6 +245,8 @@ export class SocketLink {
     this.#failures = 0;
     this.#transport.status.report(this, null);
     this.#answer(false);
+    // What the socket held is not refreshed for a while otherwise.
+    for (const onOpen of this.#users.values()) onOpen();
   }
 
   /** The token ends soon. A token that has as little time left is not requested again at once. */
