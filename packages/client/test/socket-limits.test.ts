@@ -172,6 +172,22 @@ describe('the limits of a socket', () => {
     });
   });
 
+  test('a socket that is closed soon after each login is opened again after longer and longer pauses', async () => {
+    const times: number[] = [];
+    const script: SocketScript = (frame) => {
+      times.push(performance.now());
+      accept(frame);
+      frame.ws.close(1011);
+      return false;
+    };
+    await withScriptedSocket(script, async ({ client }) => {
+      void client.presence.watch().next();
+      await until('the fourth login', () => times.length === 4);
+      const pauses = times.map((time, index) => time - (times[index - 1] ?? time));
+      assert.ok((pauses.at(-1) as number) > 900, `${pauses}`);
+    });
+  });
+
   test('an announcement is sent over HTTP as soon as no socket can be opened any more', async () => {
     let isBlocked = false;
     const updates: string[] = [];

@@ -13,6 +13,8 @@ import { CLOSED, type Frame, LIMITED, Socket, SocketLost } from './socket.ts';
 const IDLE_MS = 1_000;
 const FIRST_RETRY_MS = 500;
 const RETRY_DELAY_MAX_MS = 30_000;
+/** A socket that was open for less counts as one that failed, in milliseconds: whatever closed it may do so again. */
+const SETTLED_MS = 2_000;
 /** The server closed the socket because of too many frames or sockets. */
 const TOO_FAST = 4_429;
 const TOO_FAST_DELAY_MS = 5_000;
@@ -179,14 +181,15 @@ export class SocketLink {
     this.#attempt = null;
     this.#open = socket;
     this.#hasBeenOpen = true;
-    this.#failures = 0;
     this.#isTokenRenewed = false;
+    const openedAt = performance.now();
     this.#check = setInterval(() => this.#checkAlive(), CHECK_MS);
     this.#transport.status.report(this, 'open');
     this.#answer(true);
     for (const onOpen of this.#users.values()) onOpen();
     void socket.ended.then((error) => {
       if (this.#open !== socket) return;
+      if (performance.now() - openedAt > SETTLED_MS) this.#failures = 0;
       this.#close();
       this.#failed(error);
     });
