@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { ValidationErrors } from '@rollcall/protocol';
 import findMyWay from 'find-my-way';
 import { ServiceError } from '../core/service-error.ts';
@@ -71,6 +72,15 @@ export class Router {
   #find(method: string, url: string) {
     return this.#paths.find(method as 'GET', originForm(url));
   }
+}
+
+/**
+ * A target has no fragment (RFC 9112, section 3.2). Without its `#`, the ID that a client has not escaped would be another one.
+ * @throws ServiceError 400 `invalid_request`
+ */
+export function requireNoFragment({ url = '' }: IncomingMessage): void {
+  if (url.includes('#'))
+    throw new ServiceError('invalid_request', 'a path or query has no "#": write %23 where an ID has one');
 }
 
 /** The error of a path with escapes that do not decode: it names their parameters. */

@@ -168,6 +168,34 @@ describe('percent escapes', () => {
   });
 });
 
+describe('an unescaped #', () => {
+  test('an unescaped # in a path or a query is invalid_request, after the check of the token', async () => {
+    for (const [method, path] of [
+      ['GET', '/v1/groups/C#'],
+      ['PUT', '/v1/users/C#-developers'],
+      ['DELETE', '/v1/users/C#/presence'],
+      ['GET', '/v1/groups/C/members#'],
+      ['GET', '/v1/groups?id=C#'],
+    ] as const) {
+      expectError(await server.call(project.token, method, path, {}), 400, 'invalid_request', '%23');
+      expectError(await server.call(null, method, path), 401, 'missing_authorization_header');
+    }
+  });
+
+  test('a DELETE with an unescaped # in its ID does not delete the group before the #', async () => {
+    await project.seed({
+      groups: [
+        { id: 'C', name: 'C' },
+        { id: 'C#', name: 'C#' },
+      ],
+    });
+    expectError(await project.delete('/v1/groups/C#'), 400, 'invalid_request');
+    expectOk(await project.get('/v1/groups/C'));
+    expectOk(await project.delete('/v1/groups/C%23'));
+    expectOk(await project.get('/v1/groups/C'));
+  });
+});
+
 describe('query parameters', () => {
   test('an unknown query parameter is unexpected_field on every endpoint', async () => {
     for (const { method, path, body } of DATA_ENDPOINTS) {
