@@ -206,7 +206,11 @@ describe('the limits of a socket', () => {
         await until('the user is present', () => of('present').length === 1);
         isBlocked = true;
         of('auth')[0]?.ws.terminate();
-        await until('the user is present over HTTP', () => updates.includes('PUT /v1/client/presence'), 15_000);
+        await until(
+          'the user is present over HTTP',
+          () => updates.includes('PUT /v1/client/presence'),
+          15_000,
+        );
       },
       { onUpgrade, onRequest },
     );

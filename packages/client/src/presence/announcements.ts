@@ -58,7 +58,7 @@ export class Announcements {
     this.#left = left;
     setTimeout(() => {
       this.#left = [];
-      // Without a socket in time the server has kept nothing.
+      // Without a socket in time the server has nothing left of it.
       if (this.#transport.link?.hasBeenOpen !== true) return;
       for (const { groupID, location } of left) {
         const scope = JSON.stringify([user, groupID]);
