@@ -4,7 +4,7 @@ import { path } from './http/path.ts';
 import type { CallOptions, ConnectionOptions } from './http/transport.ts';
 import type { Member, Viewer } from './protocol.ts';
 import { listAt } from './resources/list-at.ts';
-import { ViewerPresence } from './resources/viewer-presence.ts';
+import { ViewerPresence, viewerPresencePath } from './resources/viewer-presence.ts';
 import { ViewerThreads } from './resources/viewer-threads.ts';
 import { pageConnection } from './socket/page-connection.ts';
 import { SocketLink } from './socket/socket-link.ts';
@@ -28,7 +28,7 @@ export class RollcallClient extends Connection {
     this.transport.connectionID = id;
     // Node 20 has none.
     if (socket && globalThis.WebSocket) this.transport.link = new SocketLink(this.transport);
-    this.presence.takeOver(left);
+    this.announcements.takeOver(left, viewerPresencePath(), viewerPresencePath);
   }
 
   /** The user of the token, and their active groups. @throws RollcallError */
