@@ -7,7 +7,6 @@ import { type Location, Rollcall, type RollcallError } from '../src/index.ts';
 import {
   DONE,
   errorBody,
-  type Received,
   respond,
   respondDone,
   type Script,
@@ -158,27 +157,6 @@ describe('the updates of an announcement', () => {
       );
       assert.deepEqual(errors, ['network', 'error']);
       await announcement.leave();
-    });
-  });
-
-  test('moves after a failed update wait for the next attempt, which sends the latest', async () => {
-    const script: Script = (request, index) =>
-      index === 0
-        ? respond(request, 503, errorBody('error'), { 'retry-after': '1' })
-        : respond(request, 200, DONE);
-    await announcing(script, async (announce, server) => {
-      const errors: string[] = [];
-      const onError = ({ code }: RollcallError) => errors.push(code);
-      const announcement = announce({ exclusiveWithin: { page: 'a' }, onError });
-      await until('the update fails', () => errors.length > 0);
-      for (const part of ['2', '3', '4', '5']) {
-        announcement.move({ page: 'a', part });
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-      await server.arrived(2);
-      const [failed, next] = server.received as [Received, Received];
-      assert.ok(next.at - failed.at > 900, `after ${next.at - failed.at} ms`);
-      assert.deepEqual(updatesOf(server), ['a1', 'a5']);
     });
   });
 

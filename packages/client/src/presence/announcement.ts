@@ -100,8 +100,7 @@ export class Announcement {
       exclusiveWithin: exclusiveWithin ?? before.exclusiveWithin,
       data: data === undefined ? before.data : data,
     };
-    // After a failure, the next attempt sends it.
-    if (this.#failures === 0) this.renew();
+    this.renew();
   }
 
   /**
@@ -157,8 +156,6 @@ export class Announcement {
         this.#failures = 0;
       } catch (error) {
         this.#failed(error as RollcallError);
-        // What has changed meanwhile is sent after a pause too.
-        if ((error as RollcallError).retryable && !this.#isLeaving) break;
       }
     }
     this.#isSending = false;
