@@ -4,9 +4,9 @@ import { path } from './http/path.ts';
 import type { CallOptions, ConnectionOptions } from './http/transport.ts';
 import type { Member, Viewer } from './protocol.ts';
 import { listAt } from './resources/list-at.ts';
-import { ViewerPresence, viewerPresencePath } from './resources/viewer-presence.ts';
+import { ViewerPresence } from './resources/viewer-presence.ts';
 import { ViewerThreads } from './resources/viewer-threads.ts';
-import { pageConnection } from './socket/page-connection.ts';
+import { connectionID } from './socket/connection-id.ts';
 import { SocketLink } from './socket/socket-link.ts';
 import { loadPageStreams } from './streams/load-page-streams.ts';
 
@@ -24,11 +24,9 @@ export class RollcallClient extends Connection {
   /** Sends no request. @throws TypeError when `url` is not a URL */
   constructor({ socket = true, ...options }: ClientOptions) {
     super(options, loadPageStreams);
-    const { id, left } = pageConnection(this.transport.closing, () => this.announcements.possible);
-    this.transport.connectionID = id;
+    this.transport.connectionID = connectionID();
     // Node 20 has none.
     if (socket && globalThis.WebSocket) this.transport.link = new SocketLink(this.transport);
-    this.announcements.takeOver(left, viewerPresencePath(), viewerPresencePath);
   }
 
   /** The user of the token, and their active groups. @throws RollcallError */

@@ -19,7 +19,7 @@ const BACK_WITHIN_MS = 1_500;
 const RELOADS = 3;
 const LATE_MAX = 20;
 
-/** A page announces its user at a location or nowhere, and keeps the state of the group and all states of the connection. */
+/** A page announces its user, and keeps the state of the group and all states of the connection. */
 const PROGRAM = `
 import { NOBODY, presenceAfter, RollcallClient } from '/client.js';
 const parameters = new URLSearchParams(location.search);
@@ -29,8 +29,7 @@ client.status.subscribe(() => {
   const { state, reason } = client.status.get();
   states.push(reason === null ? state : state + ' ' + reason.code);
 });
-const at = parameters.get('at') ?? 'a';
-if (at !== 'nowhere') client.presence.announce({ location: { page: at } });
+client.presence.announce({ location: { page: 'a' } });
 window.state = NOBODY;
 (async () => {
   for await (const event of client.presence.watch()) window.state = presenceAfter(state, event);
@@ -227,18 +226,6 @@ describe('the connection of a page in Chromium', { skip: skipsPages }, () => {
       assert.ok(seen.length - ofBob.length <= 2 * late, `${late} late: ${seen}`);
     });
   });
-
-  for (const at of ['b', 'nowhere']) {
-    test(`a user who follows a link to a page that announces them ${at === 'b' ? 'elsewhere' : at} is not at the location of the page before`, async () => {
-      const { site, balancer } = scene.value;
-      await open(async (page) => {
-        await page.goto(site.address({ url: balancer.url, user: 'ada', at }));
-        await isOpen(page);
-        await isPresent('ada', false, 'a');
-        await isPresent('ada', at === 'b');
-      });
-    });
-  }
 
   test('the connection of a page gets a new token before the old one ends, and stays open', async () => {
     await open(

@@ -7,9 +7,3 @@ export interface AnnouncedLocation {
   /** For the others to read: at most 1 KiB of JSON. Absent: as it was; null: none. */
   readonly data?: Readonly<Record<string, unknown>> | null | undefined;
 }
-
-/** A location where a page has left its user. */
-export interface LeftLocation {
-  readonly groupID?: string | undefined;
-  readonly location: Location;
-}

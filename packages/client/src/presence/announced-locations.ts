@@ -1,7 +1,6 @@
 import type { CallOptions } from '../http/transport.ts';
-import type { Location } from '../protocol.ts';
 import type { RollcallError } from '../rollcall-error.ts';
-import type { AnnouncedLocation, LeftLocation } from './announced-location.ts';
+import type { AnnouncedLocation } from './announced-location.ts';
 import type { LocationUpdate, PresenceUpdates } from './presence-updates.ts';
 import { isSameRegion, locationKey } from './same-location.ts';
 
@@ -41,12 +40,6 @@ export class AnnouncedLocations {
   /** Whether no announcement is left. */
   get isUnused(): boolean {
     return this.#announcers.size === 0;
-  }
-
-  /** Where the server may have the user because of this client. */
-  get possible(): LeftLocation[] {
-    const { groupID } = this.updates;
-    return [...this.#possible.values()].map(({ location }) => ({ groupID, location }));
   }
 
   add(announcer: Announcer): void {
@@ -107,16 +100,6 @@ export class AnnouncedLocations {
       this.#renew((wanted) => isSameRegion(wanted, unwanted));
     }
     return rejected;
-  }
-
-  /** Sends the absence of a location where the page before has left the user, unless an announcement wants it. Never rejects. */
-  async leaveBefore(location: Location): Promise<void> {
-    const key = locationKey(location);
-    if (!this.#possible.has(key)) this.#possible.set(key, { location });
-    const isAlone = this.isUnused;
-    if (isAlone) this.updates.open(() => {});
-    await this.runExclusive(async (options) => void (await this.leaveUnwanted(options))).catch(() => {});
-    if (isAlone && this.isUnused) this.updates.close();
   }
 
   /** The page unloads: aborts the update in flight, and sends every absence without waiting. */

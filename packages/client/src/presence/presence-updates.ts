@@ -14,12 +14,12 @@ export class PresenceUpdates {
   /** Whether the last update went through the socket: the server holds it until that closes, without refreshing. */
   isHeld: boolean;
   readonly #transport: Transport;
-  readonly groupID: string | undefined;
+  readonly #groupID: string | undefined;
   readonly #path: () => string;
 
   constructor(transport: Transport, groupID: string | undefined, path: () => string) {
     this.#transport = transport;
-    this.groupID = groupID;
+    this.#groupID = groupID;
     this.#path = path;
     this.isHeld = transport.link?.isUsed === true;
   }
@@ -48,7 +48,7 @@ export class PresenceUpdates {
     if (this.isHeld && link) {
       status.report(this, null);
       const { absent, ...more } = update;
-      const frame = { op: absent ? 'absent' : 'present', groupID: this.groupID, ...more };
+      const frame = { op: absent ? 'absent' : 'present', groupID: this.#groupID, ...more };
       return within(TIMEOUT_MS, [options.signal, closing], link.update(frame));
     }
     try {
@@ -56,7 +56,7 @@ export class PresenceUpdates {
       status.report(this, 'open');
     } catch (error) {
       // The user is not seen where they are: a socket reports this too.
-      this.#transport.failed(this, error as RollcallError, this.groupID);
+      this.#transport.failed(this, error as RollcallError, this.#groupID);
       throw error;
     }
   }
@@ -68,6 +68,6 @@ export class PresenceUpdates {
 
   #request(update: LocationUpdate): Outgoing {
     const { connectionID } = this.#transport;
-    return { method: 'PUT', path: this.#path(), body: { groupID: this.groupID, connectionID, ...update } };
+    return { method: 'PUT', path: this.#path(), body: { groupID: this.#groupID, connectionID, ...update } };
   }
 }

@@ -14,33 +14,33 @@ export interface ViewerAnnounceOptions extends AnnouncementOptions, ViewerGroup 
 /** Which group's presence to watch. */
 export interface ViewerWatchOptions extends PresenceReading, StreamOptions, ViewerGroup {}
 
-export const viewerPresencePath = () => '/v1/client/presence';
+const path = () => '/v1/client/presence';
 
 /** Presence in the viewer's groups, and the viewer's own. */
 export class ViewerPresence extends PresenceResource {
   /** Sets the viewer present or absent. It expires; {@link announce} refreshes it. @throws RollcallError */
   async put(body: ViewerPresenceWrite, options?: CallOptions): Promise<Done> {
-    return this.transport.json('PUT', viewerPresencePath(), options, { body });
+    return this.transport.json('PUT', path(), options, { body });
   }
 
   /** The users present in the group, in order of ID. */
   list(filter: PresenceReading & ViewerGroup = {}, options?: CallOptions): PagedList<PresenceEntry> {
-    return listAt(this.transport, viewerPresencePath, 'users', options, filter);
+    return listAt(this.transport, path, 'users', options, filter);
   }
 
   /** How many users are present in the group. @throws RollcallError */
   count(filter: PresenceFilter & ViewerGroup = {}, options?: CallOptions): Promise<number> {
-    return this.countAt(viewerPresencePath, filter, options);
+    return this.countAt(path, filter, options);
   }
 
   /** Announces the viewer until `leave()` or the page unloads. Does not throw: see `ended` and `onError`. */
   announce({ groupID, ...options }: ViewerAnnounceOptions): Announcement {
     // The user is the token's, and so is the group where there is no groupID.
-    return this.announcements.announce(viewerPresencePath(), groupID, viewerPresencePath, options);
+    return this.announcements.announce(path(), groupID, path, options);
   }
 
   /** The presence events of the group: `for await (const event of client.presence.watch())`. */
   watch(options: ViewerWatchOptions = {}): PresenceWatch {
-    return new Watch(this.transport, viewerPresencePath, options, { op: 'watch' });
+    return new Watch(this.transport, path, options, { op: 'watch' });
   }
 }

@@ -38,14 +38,13 @@ export class SocketLink {
   /** What uses the socket, with its listeners. */
   readonly #users = new Map<object, () => void>();
   #releasePage: (() => void)[] = [];
+  /** The socket that is open or is being opened. */
   #socket: Socket | null = null;
   /** The socket of {@link ready}: logged in. */
   #open: Socket | null = null;
   /** What {@link ready} waits for: an error where there may be no caller who waits. */
   #opening: Promise<boolean | RollcallError> | null = null;
   #resolve: (result: boolean | RollcallError) => void = () => {};
-  /** Identifies the attempt to connect; null when there is none. */
-  #attempt: object | null = null;
   #isSuspended = false;
   #hasBeenOpen = false;
   #isTokenRenewed = false;
@@ -67,11 +66,6 @@ export class SocketLink {
   /** Whether updates go through the socket, as far as is known now. */
   get isUsed(): boolean {
     return performance.now() >= this.#httpUntil;
-  }
-
-  /** Whether a socket has logged in since something uses it. */
-  get hasBeenOpen(): boolean {
-    return this.#hasBeenOpen;
   }
 
   /** Keeps the socket open until the user is released. Calls the listener whenever a socket has logged in. */
@@ -141,44 +135,38 @@ export class SocketLink {
   }
 
   async #connect(): Promise<void> {
-    if (this.#attempt !== null || this.#isSuspended || this.#transport.closing.aborted) return;
-    const attempt = {};
-    this.#attempt = attempt;
+    if (this.#socket !== null || this.#isSuspended || this.#transport.closing.aborted) return;
+    const socket = new Socket(() => this.#renew());
+    this.#socket = socket;
     // Whatever is awaited here, the socket may have been closed meanwhile.
-    const isOver = () => this.#attempt !== attempt;
+    const isOver = () => this.#socket !== socket;
     const { status, base, connectionID } = this.#transport;
     if (!this.#hasBeenOpen && this.#failures === 0) status.report(this, 'connecting');
-    let socket: Socket | null = null;
-    let hasToken = false;
     try {
       const token = await this.#transport.tokens.get();
       if (isOver()) return;
-      hasToken = true;
-      socket = new Socket(`${base.replace(/^http/, 'ws')}/v1/client/socket`, () => this.#renew());
-      this.#socket = socket;
-      await socket.opened();
+      await socket.open(`${base.replace(/^http/, 'ws')}/v1/client/socket`);
       await socket.request({ op: 'auth', token, connectionID });
       if (!isOver()) this.#opened(socket);
     } catch (error) {
       const reason = error as RollcallError;
-      socket?.close();
-      const isUnopened = hasToken && socket?.isOpened !== true;
-      const isWithout = !isOver() && isUnopened && (await this.#isWithoutSocket());
+      socket.close();
+      const isWithout = !isOver() && socket.isOpened === false && (await this.#isWithoutSocket());
       if (isOver()) return;
-      this.#attempt = null;
       this.#socket = null;
       if (isWithout) this.#useHttp();
       else this.#failed(reason);
     }
   }
 
+  /** Answers what waits for the socket, and calls what uses it: what a socket held is not refreshed for a while otherwise. */
   #answer(result: boolean | RollcallError): void {
     this.#resolve(result);
     this.#opening = null;
+    for (const onOpen of this.#users.values()) onOpen();
   }
 
   #opened(socket: Socket): void {
-    this.#attempt = null;
     this.#open = socket;
     this.#hasBeenOpen = true;
     this.#isTokenRenewed = false;
@@ -186,7 +174,6 @@ export class SocketLink {
     this.#check = setInterval(() => this.#checkAlive(), CHECK_MS);
     this.#transport.status.report(this, 'open');
     this.#answer(true);
-    for (const onOpen of this.#users.values()) onOpen();
     void socket.ended.then((error) => {
       if (this.#open !== socket) return;
       if (performance.now() - openedAt > SETTLED_MS) this.#failures = 0;
@@ -226,11 +213,9 @@ export class SocketLink {
   #end(error: RollcallError): void {
     this.#hasBeenOpen = false;
     this.#transport.status.report(this, 'closed', error);
-    this.#answer(error);
     this.#failures = 0;
     this.#isTokenRenewed = false;
-    // Announcements learn it with their next update.
-    for (const onOpen of this.#users.values()) onOpen();
+    this.#answer(error);
   }
 
   /** Whether the server answers over HTTP, although it opened no socket. */
@@ -248,8 +233,6 @@ export class SocketLink {
     this.#failures = 0;
     this.#transport.status.report(this, null);
     this.#answer(false);
-    // What the socket held is not refreshed for a while otherwise.
-    for (const onOpen of this.#users.values()) onOpen();
   }
 
   /** The token ends soon. A token that has as little time left is not requested again at once. */
@@ -305,7 +288,6 @@ export class SocketLink {
     clearInterval(this.#check);
     clearTimeout(this.#renewal);
     this.#timer = undefined;
-    this.#attempt = null;
     this.#open = null;
     this.#socket?.close();
     this.#socket = null;
@@ -316,10 +298,10 @@ export class SocketLink {
     for (const release of this.#releasePage) release();
     this.#releasePage = [];
     this.#close();
-    this.#answer(new RollcallError('aborted', CLOSED));
     this.#failures = 0;
     this.#hasBeenOpen = false;
     this.#transport.status.report(this, null);
+    this.#answer(new RollcallError('aborted', CLOSED));
   }
 }
 

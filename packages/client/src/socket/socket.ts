@@ -35,8 +35,8 @@ const PROTOCOL = 'rollcall.v1';
 /** The status of `invalid_request`: a limit of the server rejects a frame so, and will accept it later. */
 export const LIMITED = 429;
 const ANSWER_TIMEOUT_MS = 10_000;
-/** The server closes a socket with a larger frame. */
-const FRAME_MAX_BYTES = 65_536;
+/** What waits for the opening, among the numbers of frames. */
+const OPENING = 0;
 const LATE = 'the server did not answer in time';
 /** The reason where the client itself closed the socket. */
 export const CLOSED = 'the socket is closed';
@@ -45,45 +45,41 @@ export const CLOSED = 'the socket is closed';
 export class Socket {
   /** Resolves with the reason. */
   readonly ended: Promise<SocketLost>;
-  /** Whether it was opened: otherwise there may be no socket at this address. */
-  isOpened = false;
-  readonly #ws: WebSocket;
+  /** Whether it was opened: otherwise there may be no socket at this address. Undefined until that is tried. */
+  isOpened: boolean | undefined;
+  #ws: WebSocket | undefined;
   readonly #pending = new Map<number, Pending>();
   readonly #watches = new Map<number, (event: ReceivedEvent) => void>();
   readonly #onExpiring: () => void;
-  /** Runs while an answer is due. */
   #timer: ReturnType<typeof setTimeout> | undefined;
   #ref = 0;
   #end!: (error: SocketLost) => void;
   #isOver = false;
 
-  /** @param onExpiring called when the token ends soon. @throws SocketLost where the browser opens none */
-  constructor(url: string, onExpiring: () => void) {
+  /** @param onExpiring called when the token ends soon */
+  constructor(onExpiring: () => void) {
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
     this.#onExpiring = onExpiring;
+  }
+
+  /** Opens it, once; resolves when frames can be sent. @throws SocketLost */
+  async open(url: string): Promise<void> {
+    this.isOpened = false;
     try {
       this.#ws = new WebSocket(url, PROTOCOL);
     } catch (cause) {
       // As Firefox does where the page's Content-Security-Policy names no socket.
-      throw new SocketLost(`the browser opens no socket: ${reasonOf(cause)}`);
+      throw new SocketLost(reasonOf(cause));
     }
     listen(this.#ws, 'message', (event) => this.#receive(String((event as { data?: unknown }).data)));
     listen(this.#ws, 'close', (event) => {
       const { code, reason } = event as { code?: number; reason?: string };
       this.#finish(reason || `the socket was closed (${code})`, code);
     });
-  }
-
-  /** Resolves when frames can be sent. @throws SocketLost */
-  async opened(): Promise<void> {
-    this.#timer = this.#closeLate();
-    await new Promise((resolve, reject) => {
-      listen(this.#ws, 'open', resolve);
-      void this.ended.then(reject);
-    });
-    this.#stopTimer();
+    listen(this.#ws, 'open', () => this.#pending.get(OPENING)?.resolve());
+    await this.#answered(OPENING);
     this.isOpened = true;
   }
 
@@ -92,55 +88,49 @@ export class Socket {
     if (this.#isOver) throw new SocketLost(CLOSED);
     this.#ref += 1;
     const ref = this.#ref;
-    const text = JSON.stringify({ ...frame, ref });
-    if (new TextEncoder().encode(text).length > FRAME_MAX_BYTES)
-      throw new RollcallError('invalid_request', `a frame has at most ${FRAME_MAX_BYTES} bytes`, {
-        status: 413,
-      });
     if (onEvent !== undefined) this.#watches.set(ref, onEvent);
-    this.#timer ??= this.#closeLate();
     try {
-      await new Promise<void>((resolve, reject) => {
-        this.#pending.set(ref, { resolve, reject });
-        this.#ws.send(text);
-      });
+      this.#ws?.send(JSON.stringify({ ...frame, ref }));
+      await this.#answered(ref);
       return ref;
     } catch (error) {
       this.#watches.delete(ref);
       throw error;
-    } finally {
-      this.#pending.delete(ref);
-      if (this.#pending.size === 0) this.#stopTimer();
     }
   }
 
   /** Ends a watch. What the server still sends of it is passed over. */
   unwatch(watch: number): void {
-    if (!this.#watches.delete(watch) || this.#isOver) return;
-    this.request({ op: 'unwatch', watch }).catch(() => {});
+    if (this.#watches.delete(watch)) this.request({ op: 'unwatch', watch }).catch(() => {});
   }
 
   /** Closes it with code 1000, after which the server releases at once what it held. */
   close(reason: string = CLOSED): void {
-    if (this.#isOver) return;
-    this.#ws.close(1_000);
+    this.#ws?.close(1_000);
     this.#finish(reason);
   }
 
-  #closeLate = () => setTimeout(() => this.close(LATE), ANSWER_TIMEOUT_MS);
+  /** @throws RollcallError; SocketLost without an answer */
+  async #answered(ref: number): Promise<void> {
+    try {
+      await new Promise<void>((resolve, reject) => {
+        this.#pending.set(ref, { resolve, reject });
+        if (this.#pending.size === 1) this.#expectAnswer();
+      });
+    } finally {
+      this.#pending.delete(ref);
+      this.#expectAnswer();
+    }
+  }
 
-  #stopTimer(): void {
+  /** The server answers one frame after the other, so an answer can take longer while others come. */
+  #expectAnswer(): void {
     clearTimeout(this.#timer);
-    this.#timer = undefined;
+    if (this.#pending.size > 0) this.#timer = setTimeout(() => this.close(LATE), ANSWER_TIMEOUT_MS);
   }
 
   #receive(text: string): void {
     if (this.#isOver) return;
-    // The server answers one frame after the other, so an answer can take longer while others come.
-    if (this.#timer !== undefined) {
-      this.#stopTimer();
-      this.#timer = this.#closeLate();
-    }
     const { ref, error, watch, event, id = '', data } = answerOf(text);
     const pending = this.#pending.get(ref ?? 0);
     if (watch !== undefined) {
@@ -156,7 +146,6 @@ export class Socket {
   #finish(reason: string, code?: number): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#stopTimer();
     const error = new SocketLost(reason, code);
     for (const { reject } of this.#pending.values()) reject(error);
     for (const onEvent of this.#watches.values()) onEvent({ type: 'lost', data: error, id: '' });
