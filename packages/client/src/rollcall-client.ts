@@ -6,7 +6,6 @@ import type { Member, Viewer } from './protocol.ts';
 import { listAt } from './resources/list-at.ts';
 import { ViewerPresence } from './resources/viewer-presence.ts';
 import { ViewerThreads } from './resources/viewer-threads.ts';
-import { connectionID } from './socket/connection-id.ts';
 import { SocketLink } from './socket/socket-link.ts';
 import { loadPageStreams } from './streams/load-page-streams.ts';
 
@@ -24,7 +23,8 @@ export class RollcallClient extends Connection {
   /** Sends no request. @throws TypeError when `url` is not a URL */
   constructor({ socket = true, ...options }: ClientOptions) {
     super(options, loadPageStreams);
-    this.transport.connectionID = connectionID();
+    // A page that is left holds its locations for two seconds, until the next one has its own. No secret: it counts for its own user alone.
+    this.transport.connectionID = `${Math.random()}${Math.random()}`;
     // Node 20 has none.
     if (socket && globalThis.WebSocket) this.transport.link = new SocketLink(this.transport);
   }

@@ -29,7 +29,7 @@ client.status.subscribe(() => {
   const { state, reason } = client.status.get();
   states.push(reason === null ? state : state + ' ' + reason.code);
 });
-client.presence.announce({ location: { page: 'a' } });
+client.presence.announce({ location: { page: parameters.get('page') ?? 'a' } });
 window.state = NOBODY;
 (async () => {
   for await (const event of client.presence.watch()) window.state = presenceAfter(state, event);
@@ -224,6 +224,16 @@ describe('the connection of a page in Chromium', { skip: skipsPages }, () => {
       assert.deepEqual(ofBob, ['bob arrived', 'bob departed']);
       // A late page is a departure and an arrival.
       assert.ok(seen.length - ofBob.length <= 2 * late, `${late} late: ${seen}`);
+    });
+  });
+
+  test('the user of a page that is left for another one in its tab is at the location of the second alone', async () => {
+    await open(async (page) => {
+      const { site, balancer } = scene.value;
+      await page.goto(site.address({ url: balancer.url, user: 'ada', page: 'c' }));
+      await isPresent('ada', true, 'c');
+      await isPresent('ada', false, 'a');
+      await isPresent('ada', true, 'c');
     });
   });
 
