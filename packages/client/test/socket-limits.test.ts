@@ -13,6 +13,8 @@ import {
 } from './support/scripted-socket.ts';
 
 const LOCATION = { page: 'a' };
+/** The server closes a socket with a larger frame. */
+const FRAME_MAX_BYTES = 65_536;
 /** The client closes a socket whose server is silent for so long. */
 const ANSWER_TIMEOUT_MS = 10_000;
 const TOO_MANY = { error: 'invalid_request', message: 'more than 5 requests in a second' };
@@ -27,6 +29,27 @@ const limited =
   };
 
 describe('the limits of a socket', () => {
+  test('an announcement that does not fit a frame ends with invalid_request, and the socket stays open', async () => {
+    const script: SocketScript = ({ ws, ...frame }) => {
+      const isLarge = Buffer.byteLength(JSON.stringify(frame)) > FRAME_MAX_BYTES;
+      if (isLarge) ws.close(1009);
+      return !isLarge;
+    };
+    await withScriptedSocket(script, async ({ client, opened }) => {
+      let error: RollcallError | null = null;
+      const announcement = client.presence.announce({
+        location: LOCATION,
+        data: { text: 'é'.repeat(FRAME_MAX_BYTES / 2) },
+      });
+      void announcement.ended.then((reason) => {
+        error = reason;
+      });
+      await until('the announcement ends, or the socket is lost', () => error !== null || opened() > 1);
+      assert.equal((error as RollcallError | null)?.code, 'invalid_request');
+      assert.equal(opened(), 1);
+    });
+  });
+
   test('an announcement whose update is above the rate limit goes on, and its user is present', async () => {
     await withScriptedSocket(limited('present'), async ({ client, of }) => {
       const errors: RollcallError[] = [];

@@ -35,6 +35,8 @@ const PROTOCOL = 'rollcall.v1';
 /** The status of `invalid_request`: a limit of the server rejects a frame so, and will accept it later. */
 export const LIMITED = 429;
 const ANSWER_TIMEOUT_MS = 10_000;
+/** The server closes a socket with a larger frame. */
+const FRAME_MAX_BYTES = 65_536;
 /** What waits for the opening, among the numbers of frames. */
 const OPENING = 0;
 const LATE = 'the server did not answer in time';
@@ -88,9 +90,14 @@ export class Socket {
     if (this.#isOver) throw new SocketLost(CLOSED);
     this.#ref += 1;
     const ref = this.#ref;
+    const text = JSON.stringify({ ...frame, ref });
+    if (new TextEncoder().encode(text).length > FRAME_MAX_BYTES)
+      throw new RollcallError('invalid_request', `a frame has at most ${FRAME_MAX_BYTES} bytes`, {
+        status: 413,
+      });
     if (onEvent !== undefined) this.#watches.set(ref, onEvent);
     try {
-      this.#ws?.send(JSON.stringify({ ...frame, ref }));
+      this.#ws?.send(text);
       await this.#answered(ref);
       return ref;
     } catch (error) {
