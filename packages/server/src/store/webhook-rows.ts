@@ -62,11 +62,13 @@ export function toWebhook(row: WebhookRow): WebhookRecord {
 /** The columns of a webhook that is claimed, after those of a {@link WebhookRow}: of `w`, its project `p` and its delivery `d`. */
 export const CLAIMED_COLUMNS = `w.version, w.failures, w.failing_since, p.id, w.delivery_id, d.position, d.position_index, d.body`;
 
-/** What the driver puts after them: the key of the project. */
-export function toClaimed(row: readonly unknown[], lease: string): ClaimedWebhook {
-  const [version, failures, failingSince, projectId, deliveryId, position, index, body, project] = row.slice(
-    WEBHOOK_COLUMN_COUNT,
-  ) as [number, number, number | null, string, string | null, number, number, string, ProjectKey];
+/** What the driver puts after them: the key of the project, and the lease. */
+export function toClaimed(row: readonly unknown[]): ClaimedWebhook {
+  const [version, failures, failingSince, projectId, deliveryId, position, index, body, project, lease] =
+    row.slice(WEBHOOK_COLUMN_COUNT) as [
+      ...[number, number, number | null, string],
+      ...[string | null, number, number, string, ProjectKey, string],
+    ];
   return {
     ...toWebhook(row as unknown as WebhookRow),
     ...{ project, projectId, lease, version, failures, failingSince },

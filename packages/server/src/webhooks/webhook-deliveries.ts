@@ -59,8 +59,6 @@ export class WebhookDeliveries {
   readonly #projects: ProjectsInUse;
   readonly #capacity = new RunCapacity();
   readonly #runs = new Map<WebhookRun, Promise<void>>();
-  /** Until when the leases with a token last for certain, on the clock of `performance.now()`. */
-  readonly #leases = new Map<string, number>();
   /** How many active webhooks the projects have that have any. */
   #active = new Map<ProjectKey, number>();
   readonly #woken = new Set<ProjectKey>();
@@ -94,7 +92,6 @@ export class WebhookDeliveries {
     this.#runParts = {
       ...{ store, writes, clock, log, sender },
       writer: new DeliveryWriter(changes, clock),
-      isLeased: (lease) => performance.now() < (this.#leases.get(lease) ?? 0),
       attempted: ({ isAcknowledged }) => {
         (isAcknowledged ? this.#acknowledged : this.#failed).value += 1;
       },
@@ -193,25 +190,30 @@ export class WebhookDeliveries {
   async #searchAll(): Promise<void> {
     const { store, clock } = this.#parts;
     await this.#renew();
-    const work = await store.webhookLeases.work({ now: clock.now(), own: [...this.#leases.keys()] });
+    const work = await store.webhookLeases.work({ now: clock.now(), own: this.#own() });
     this.#backlog = backlogOf(work);
     this.#active = new Map(work.map(({ project, active }) => [project, active]));
     // Where there is not capacity for all, every project has its chance.
     await this.#claim(shuffled(work.filter(({ isDue }) => isDue).map(({ project }) => project)));
   }
 
+  /** The tokens of the leases that this process has. */
+  #own(): string[] {
+    return [...this.#runs.keys()].map(({ webhook }) => webhook.lease);
+  }
+
+  /** A run whose lease was ended, or taken over by another process, ends. */
   async #renew(): Promise<void> {
-    if (this.#leases.size === 0) return;
+    const runs = [...this.#runs.keys()];
+    if (runs.length === 0) return;
     const { store, clock } = this.#parts;
     const until = performance.now() + LEASE_USED_MS;
-    const leases = [...this.#leases.keys()];
-    const leased = [...this.#runs.keys()].map(({ webhook: { project, id, lease } }) => ({
-      project,
-      id,
-      lease,
-    }));
-    await store.webhookLeases.renew(leased, clock.now() + LEASE_MS);
-    for (const lease of leases) if (this.#leases.has(lease)) this.#leases.set(lease, until);
+    const leases = runs.map(({ webhook: { project, id, lease } }) => ({ project, id, lease }));
+    const renewed = new Set(await store.webhookLeases.renew(leases, clock.now() + LEASE_MS));
+    for (const run of runs) {
+      if (renewed.has(run.webhook.lease)) run.renewed(until);
+      else run.abort();
+    }
   }
 
   /** Leases what these projects have to send, as much as there is capacity for. */
@@ -220,22 +222,20 @@ export class WebhookDeliveries {
     for (let isComplete = false; !isComplete && !this.#isStopped; ) {
       const { limit, hasRepeats } = this.#capacity.free(this.#runs.keys(), CLAIMED_AT_ONCE);
       if (limit === 0) return;
-      const lease = randomUUID();
+      const leases = Array.from({ length: limit }, () => randomUUID());
       const { store, clock } = this.#parts;
       const now = clock.now();
       const until = performance.now() + LEASE_USED_MS;
-      const own = [...this.#leases.keys()];
-      const claim = { now, until: now + LEASE_MS, lease, own, limit, hasRepeats };
+      const claim = { now, until: now + LEASE_MS, leases, own: this.#own(), hasRepeats };
       const claimed = await store.webhookLeases.claim(projects, claim);
-      if (claimed.length > 0) this.#leases.set(lease, until);
-      for (const webhook of claimed) this.#start(webhook);
+      for (const webhook of claimed) this.#start(webhook, until);
       isComplete = claimed.length < limit;
     }
   }
 
-  #start(webhook: ClaimedWebhook): void {
+  #start(webhook: ClaimedWebhook, leasedUntil: number): void {
     this.#projects.use(webhook.project);
-    const run = new WebhookRun(webhook, this.#runParts);
+    const run = new WebhookRun(webhook, leasedUntil, this.#runParts);
     const ended = run.run().catch((err: unknown) => {
       this.#parts.log.error({ err }, 'a webhook could not be delivered to; it is tried again');
     });
@@ -247,10 +247,8 @@ export class WebhookDeliveries {
 
   #ended(run: WebhookRun): void {
     this.#runs.delete(run);
-    const { lease, project } = run.webhook;
-    if (![...this.#runs.keys()].some((other) => other.webhook.lease === lease)) this.#leases.delete(lease);
     // No run was notified of changes that were recorded while this one ended, and others may wait for the capacity.
-    this.changed(project);
+    this.changed(run.webhook.project);
     if (this.#capacity.wasShort) this.#isAllDue = true;
   }
 }

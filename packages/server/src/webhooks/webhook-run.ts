@@ -22,8 +22,6 @@ export interface RunParts {
   readonly log: Logger;
   readonly sender: AttemptSender;
   readonly writer: DeliveryWriter;
-  /** Whether the lease still goes on for certain. */
-  isLeased(lease: string): boolean;
   attempted(outcome: AttemptOutcome, webhook: ClaimedWebhook): void;
   /** A delivery is repeated then. */
   repeats(dueAt: number): void;
@@ -38,6 +36,7 @@ export class WebhookRun {
   readonly #filter: WebhookFilter;
   readonly #ending = new AbortController();
   readonly #aborting = new AbortController();
+  #leasedUntil: number;
   #position: StoredPosition;
   #delivery: FixedDelivery | null;
   /** The newest position that was notified. */
@@ -46,8 +45,10 @@ export class WebhookRun {
   #wake: () => void = () => {};
   #isLingering = false;
 
-  constructor(webhook: ClaimedWebhook, parts: RunParts) {
+  /** @param leasedUntil until when the lease goes on for certain, on the clock of `performance.now()` */
+  constructor(webhook: ClaimedWebhook, leasedUntil: number, parts: RunParts) {
     this.webhook = webhook;
+    this.#leasedUntil = leasedUntil;
     this.#parts = parts;
     this.#filter = new WebhookFilter(webhook);
     this.#delivery = webhook.delivery;
@@ -70,6 +71,11 @@ export class WebhookRun {
     this.#wake();
   }
 
+  /** The lease was renewed, and goes on until then. */
+  renewed(leasedUntil: number): void {
+    this.#leasedUntil = leasedUntil;
+  }
+
   /** Ends after the attempt under way. */
   end(): void {
     this.#ending.abort();
@@ -87,7 +93,7 @@ export class WebhookRun {
     using connection = new Connection();
     for (;;) {
       if (this.#delivery === null && !(await this.#fixNext())) return;
-      if (this.#ending.signal.aborted || !this.#parts.isLeased(this.webhook.lease)) return this.#release();
+      if (this.#ending.signal.aborted || performance.now() >= this.#leasedUntil) return this.#release();
       if (!(await this.#attempt(connection))) return;
     }
   }

@@ -24,7 +24,7 @@ const BY = { authorId: 'u000001' };
 
 const WEBHOOK = { url: 'https://receiver.invalid/', secret: 's' };
 const ATTEMPT = { webhookId: 'd', at: 1, status: 200, error: null, milliseconds: 1, answer: '' };
-const CLAIM = { now: Date.now(), until: Date.now(), own: [], limit: 10, hasRepeats: true };
+const CLAIM = { now: Date.now(), until: Date.now(), own: [], hasRepeats: true };
 const STEP = { version: 0, pastTypesLeft: 0, isReleased: true } as const;
 
 const write = (size: number) => ({ ...CONTEXT, now: size, revision: `r${size}` });
@@ -192,7 +192,7 @@ export const WRITES: Operations = {
   'webhooks.replay': ({ store, key }) => store.webhooks.replay(key, 'w', { position: 1, index: 0 }, CONTEXT),
   'webhooks.log': ({ store, key }) => store.webhooks.log(key, 'w', ATTEMPT),
   'webhookLeases.claim': ({ store, key }, size) =>
-    store.webhookLeases.claim([key], { ...CLAIM, lease: `l${size}` }),
+    store.webhookLeases.claim([key], { ...CLAIM, leases: [`l${size}`] }),
   'webhooks.advance': ({ store, key }, size) =>
     store.webhooks.advance(key, 'w', `l${size}`, { ...STEP, attempt: ATTEMPT }, CONTEXT),
   'webhookLeases.renew': ({ store, key }, size) =>

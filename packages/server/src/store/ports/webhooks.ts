@@ -197,11 +197,10 @@ interface WebhookClaim {
   readonly now: number;
   /** When the leases end, unless they are renewed. */
   readonly until: number;
-  /** The new leases have this token. */
-  readonly lease: string;
+  /** Tokens for new leases: each webhook gets another one, and at most so many are leased. */
+  readonly leases: readonly string[];
   /** Leases that the caller has: they are not taken over, however late it is. */
   readonly own: readonly string[];
-  readonly limit: number;
   /** Whether deliveries are claimed that have failed before. */
   readonly hasRepeats: boolean;
 }
@@ -219,6 +218,7 @@ export interface ClaimedWebhook extends WebhookRecord, WebhookLease {
 
 /**
  * The leases of deliveries: a webhook with something to send is leased by one process at a time, until a time that the process extends.
+ * Each webhook has a lease of its own.
  *
  * A webhook can be claimed when it is active and due, is not leased or its lease is over, and has a fixed delivery, or records
  * that it has not passed.
@@ -230,8 +230,8 @@ export interface WebhookLeaseStore {
   countFailing(): Promise<number>;
   /** Leases webhooks of these projects; of each project those first that have been due longest. */
   claim(projects: readonly ProjectKey[], claim: WebhookClaim): Promise<ClaimedWebhook[]>;
-  /** Leases that are still theirs end at `until`. */
-  renew(leases: readonly WebhookLease[], until: number): Promise<void>;
+  /** Leases that have not been ended or taken over end at `until`. Resolves with their tokens. */
+  renew(leases: readonly WebhookLease[], until: number): Promise<string[]>;
 }
 
 /** How many past types are stored. */

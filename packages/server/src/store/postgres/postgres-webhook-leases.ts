@@ -23,18 +23,20 @@ const CLAIM = planEachTime(`
     SELECT w.project_id, w.id FROM webhooks w JOIN projects p ON p.project_id = w.project_id
       LEFT JOIN change_heads h ON h.project_id = w.project_id
     WHERE ${CAN_SEND} AND w.project_id = ANY($3::uuid[]) AND ($4::boolean OR w.failures = 0)
-    ORDER BY w.due_at LIMIT $5::bigint FOR UPDATE OF w SKIP LOCKED),
+    ORDER BY w.due_at LIMIT cardinality($5::text[]) FOR UPDATE OF w SKIP LOCKED),
+  numbered AS (SELECT *, row_number() OVER () AS number FROM found),
   leased AS (
-    UPDATE webhooks w SET lease = $6, lease_until = $7 FROM found
-    WHERE w.project_id = found.project_id AND w.id = found.id
+    UPDATE webhooks w SET lease = ($5::text[])[n.number], lease_until = $6 FROM numbered n
+    WHERE w.project_id = n.project_id AND w.id = n.id
     RETURNING w.*)
-  SELECT ${WEBHOOK_COLUMNS}, ${CLAIMED_COLUMNS}, w.project_id
+  SELECT ${WEBHOOK_COLUMNS}, ${CLAIMED_COLUMNS}, w.project_id, w.lease
   FROM leased w JOIN projects p ON p.project_id = w.project_id
     LEFT JOIN webhook_deliveries d ON d.project_id = w.project_id AND d.webhook_id = w.id`);
 
 const RENEW = `
   UPDATE webhooks w SET lease_until = $4 FROM unnest($1::uuid[], $2::text[], $3::text[]) AS leased(project_id, id, lease)
-  WHERE w.project_id = leased.project_id AND w.id = leased.id AND w.lease = leased.lease`;
+  WHERE w.project_id = leased.project_id AND w.id = leased.id AND w.lease = leased.lease
+  RETURNING w.lease`;
 
 /** Leases of webhooks (see the port). */
 export function webhookLeaseStore({ database }: PostgresEngine): WebhookLeaseStore {
@@ -54,15 +56,14 @@ export function webhookLeaseStore({ database }: PostgresEngine): WebhookLeaseSto
       const [row] = await database.read(`SELECT count(*) FROM webhooks WHERE status = 'failing'`);
       return Number(row?.[0]);
     },
-    async claim(projects, { now, until, lease, own, limit, hasRepeats }) {
+    async claim(projects, { now, until, leases, own, hasRepeats }) {
       const among = textArray(projects as readonly string[]);
-      const parameters = [now, textArray(own), among, hasRepeats, limit, lease, until];
-      const rows = await database.write(CLAIM, ...parameters);
-      return rows.map((row) => toClaimed(row, lease));
+      const parameters = [now, textArray(own), among, hasRepeats, textArray(leases), until];
+      return (await database.write(CLAIM, ...parameters)).map(toClaimed);
     },
     async renew(leases, until) {
       const columns = arraysOf(leases.map(({ project, id, lease }) => [project, id, lease]));
-      await database.write(RENEW, ...columns, until);
+      return (await database.write(RENEW, ...columns, until)).map(([lease]) => lease as string);
     },
   };
 }

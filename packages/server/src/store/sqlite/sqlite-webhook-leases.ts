@@ -40,16 +40,18 @@ export function webhookLeaseWrites({ prepare }: SqliteConnection): Writes<'webho
     'UPDATE webhooks SET lease_until = ?4 WHERE project_no = ?1 AND id = ?2 AND lease = ?3',
   );
   return {
-    claim(projects, { now, until, lease, own, limit, hasRepeats }) {
-      const parameters = [JSON.stringify(own), JSON.stringify(projects), Number(hasRepeats), limit] as const;
-      return find.all(now, ...parameters).map((row) => {
-        const claimed = toClaimed(row, lease);
-        take.run(claimed.project, claimed.id, lease, until);
+    claim(projects, { now, until, leases, own, hasRepeats }) {
+      const among = JSON.stringify(projects);
+      const found = find.all(now, JSON.stringify(own), among, Number(hasRepeats), leases.length);
+      return found.map((row, index) => {
+        const claimed = toClaimed([...row, leases[index]]);
+        take.run(claimed.project, claimed.id, claimed.lease, until);
         return claimed;
       });
     },
-    renew(leases, until) {
-      for (const { project, id, lease } of leases) renew.run(project, id, lease, until);
-    },
+    renew: (leases, until) =>
+      leases
+        .filter(({ project, id, lease }) => renew.run(project, id, lease, until) > 0)
+        .map(({ lease }) => lease),
   };
 }

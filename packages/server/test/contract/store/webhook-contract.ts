@@ -28,7 +28,7 @@ const put = ({ store, key }: Roster, id: string, more = {}) =>
 
 const claim = ({ store, key }: Roster, lease: string, now = 10, more = {}) =>
   store.webhookLeases.claim([key], {
-    ...{ now, until: now + 6, lease, own: [], limit: 10, hasRepeats: true },
+    ...{ now, until: now + 6, leases: [lease], own: [], hasRepeats: true },
     ...more,
   });
 
@@ -56,9 +56,37 @@ export function webhookContract(lab: StoreLab): void {
       assert.deepEqual(await claim(roster, 'b'), []);
       assert.deepEqual(await claim(roster, 'b', 15), []);
       assert.deepEqual(await claim(roster, 'b', 16, { own: ['a'] }), []);
-      await roster.store.webhookLeases.renew([{ project: roster.key, id: 'w', lease: 'a' }], 30);
+      const leased = { project: roster.key, id: 'w', lease: 'a' };
+      assert.deepEqual(await roster.store.webhookLeases.renew([leased], 30), ['a']);
       assert.deepEqual(await claim(roster, 'b', 29), []);
       assert.equal((await claim(roster, 'b', 30)).length, 1);
+    }));
+
+  test('each webhook of a claim has a lease of its own, which ends while its process has the others', () =>
+    withRoster(async (roster) => {
+      const { store, key: project } = roster;
+      await put(roster, 'v');
+      await put(roster, 'w');
+      await recordSomething(roster);
+      const first = await claim(roster, 'a', 10, { leases: ['a', 'b'] });
+      const leases = new Map(first.map(({ id, lease }) => [id, lease]));
+      assert.deepEqual([...leases.keys()].sort(), ['v', 'w']);
+      assert.deepEqual([...leases.values()].sort(), ['a', 'b']);
+      const lease = leases.get('w') as string;
+      assert.deepEqual(await store.webhookLeases.renew([{ project, id: 'w', lease }], 30), [lease]);
+      const claimed = await claim(roster, 'c', 16, { own: [lease], leases: ['c', 'd'] });
+      assert.deepEqual(
+        claimed.map(({ id }) => id),
+        ['v'],
+      );
+    }));
+
+  test('a claim leases as many webhooks as it has tokens', () =>
+    withRoster(async (roster) => {
+      for (const id of ['u', 'v', 'w']) await put(roster, id);
+      await recordSomething(roster);
+      assert.equal((await claim(roster, 'a', 10, { leases: ['a', 'b'] })).length, 2);
+      assert.equal((await claim(roster, 'c', 10, { leases: ['c', 'd'] })).length, 1);
     }));
 
   test('what the holder of a lease reports after another one took over is of no effect', () =>
@@ -72,7 +100,8 @@ export function webhookContract(lab: StoreLab): void {
       assert.deepEqual(taken?.delivery, next);
       const late = await advance(roster, 'a', { acknowledged: true, attempt: attemptOf('d1') });
       assert.deepEqual(late, { kind: 'unchanged', changes: [], hasLease: false, isFixed: false });
-      await roster.store.webhookLeases.renew([{ project: roster.key, id: 'w', lease: 'a' }], 900);
+      const ended = { project: roster.key, id: 'w', lease: 'a' };
+      assert.deepEqual(await roster.store.webhookLeases.renew([ended], 900), []);
       assert.deepEqual(await roster.store.webhooks.attempts(roster.key, 'w', 10), []);
       const [again] = await claim(roster, 'c', 200);
       assert.deepEqual(again?.delivery, next);
@@ -82,9 +111,13 @@ export function webhookContract(lab: StoreLab): void {
     withRoster(async (roster) => {
       for (const id of ['u', 'v', 'w']) await put(roster, id);
       await recordSomething(roster);
-      const claims = await Promise.all(Array.from({ length: 8 }, (_, index) => claim(roster, `l${index}`)));
-      const ids = claims.flat().map(({ id }) => id);
-      assert.deepEqual(ids.sort(), ['u', 'v', 'w']);
+      const tokens = (index: number) => ['a', 'b', 'c'].map((name) => `${name}${index}`);
+      const claims = await Promise.all(
+        Array.from({ length: 8 }, (_, index) => claim(roster, '', 10, { leases: tokens(index) })),
+      );
+      const claimed = claims.flat();
+      assert.deepEqual(claimed.map(({ id }) => id).sort(), ['u', 'v', 'w']);
+      assert.equal(new Set(claimed.map(({ lease }) => lease)).size, 3);
     }));
 
   test('an acknowledged delivery moves the webhook to its end, and the next one is fixed in the same step', () =>

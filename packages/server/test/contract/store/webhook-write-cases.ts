@@ -41,7 +41,7 @@ const log =
 
 const claim: Write = async ({ store, key }) => {
   await orderAll(store);
-  const leases = { now: START, until: START + 1, lease: LEASE, own: [], limit: 1, hasRepeats: true };
+  const leases = { now: START, until: START + 1, leases: [LEASE], own: [], hasRepeats: true };
   const claimed = await store.webhookLeases.claim([key], leases);
   assert.deepEqual(
     claimed.map(({ id }) => id),

@@ -1,0 +1,108 @@
+/** The leases of one process: each webhook has its own. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { WebhookLeaseStore, WebhookStore } from '../../src/store/ports/webhooks.ts';
+import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
+import type { Engine } from '../../src/wiring.ts';
+import { type AppCase, altered, withApp } from '../http/app-case.ts';
+import { CONTEXT } from '../support/origin.ts';
+import { until } from '../support/waiting.ts';
+import { ALLOWED, WebhookReceiver } from '../support/webhook-receiver.ts';
+
+const SWEEP_MS = 2_000;
+/** Sweeps in the time of a lease that is not renewed. */
+const LEASE_SWEEPS = 3;
+
+/** The engine with other methods for the deliveries of webhooks. */
+const withMethods = (
+  { store }: Engine,
+  webhooks: Partial<WebhookStore>,
+  webhookLeases: Partial<WebhookLeaseStore>,
+) => ({ store: altered(store, { webhooks, webhookLeases }) });
+
+/** Webhooks `v` and `w` that are leased by one claim, since the clock does not move meanwhile. */
+async function leaseBoth({ engine, clock, project, call }: AppCase, urls: Record<'v' | 'w', string>) {
+  for (const [id, url] of Object.entries(urls)) {
+    const write = { url, types: ['user.*'], secret: 'whsec_c2VjcmV0', start: { position: 0, index: 0 } };
+    await engine.store.webhooks.put(project, id, write, 10, CONTEXT);
+  }
+  await call('PUT', '/v1/users/ada', { payload: {} });
+  await until('the change has its position', async () => {
+    await engine.store.changes.order([project]);
+    return (await engine.store.changes.read(project, 0, 10)).records.length === 3;
+  });
+  clock.move(SWEEP_MS);
+}
+
+test('a webhook that is given up is claimed again after its lease, while another one of its claim is leased', async () => {
+  const [hanging, healthy] = [await WebhookReceiver.open(), await WebhookReceiver.open()];
+  hanging.answer = () => {};
+  const claims: string[][] = [];
+  let sweeps = 0;
+  const failed = Promise.withResolvers<void>();
+  let isAway = true;
+  const disturb = (engine: Engine) => {
+    const { webhooks, webhookLeases } = engine.store;
+    return withMethods(
+      engine,
+      {
+        advance: async (...parameters) => {
+          if (parameters[1] !== 'v' || !isAway) return webhooks.advance(...parameters);
+          isAway = false;
+          failed.resolve();
+          throw new StoreUnavailableError('the store is away');
+        },
+      },
+      {
+        claim: async (...parameters) => {
+          const claimed = await webhookLeases.claim(...parameters);
+          if (claimed.length > 0) claims.push(claimed.map(({ id }) => id).sort());
+          return claimed;
+        },
+        renew: async (...parameters) => {
+          const renewed = await webhookLeases.renew(...parameters);
+          sweeps += 1;
+          return renewed;
+        },
+      },
+    );
+  };
+  try {
+    await withApp({ disturb, settings: { webhooksAllow: ALLOWED } }, async (app) => {
+      await leaseBoth(app, { v: healthy.url, w: hanging.url });
+      await Promise.all([hanging.requests(1), failed.promise]);
+      assert.deepEqual(claims, [['v', 'w']]);
+      for (let sweep = 1; sweep <= LEASE_SWEEPS; sweep += 1) {
+        app.clock.move(SWEEP_MS);
+        await until('the sweep', () => sweeps === sweep);
+      }
+      await healthy.requests(1);
+      assert.deepEqual(claims, [['v', 'w'], ['v']]);
+      assert.equal(hanging.received.length, 1);
+    });
+  } finally {
+    for (const receiver of [hanging, healthy]) receiver.close();
+  }
+});
+
+test('a webhook that another process has leased is sent nothing more, and the others of its claim are', async () => {
+  const receivers = { v: await WebhookReceiver.open(), w: await WebhookReceiver.open() };
+  const ended: string[] = [];
+  for (const [id, receiver] of Object.entries(receivers))
+    receiver.answer = (response) => response.once('close', () => ended.push(id));
+  try {
+    await withApp({ settings: { webhooksAllow: ALLOWED } }, async (app) => {
+      const { engine, clock, project } = app;
+      await leaseBoth(app, { v: receivers.v.url, w: receivers.w.url });
+      await Promise.all(Object.values(receivers).map((receiver) => receiver.requests(1)));
+      const now = clock.now() + 60_000;
+      const claim = { now, until: now + 60_000, leases: ['other'], own: [], hasRepeats: true };
+      const [taken] = await engine.store.webhookLeases.claim([project], claim);
+      clock.move(SWEEP_MS);
+      await until('the end of an attempt', () => ended.length > 0);
+      assert.deepEqual(ended, [taken?.id]);
+    });
+  } finally {
+    for (const receiver of Object.values(receivers)) receiver.close();
+  }
+});
