@@ -97,10 +97,8 @@ interface WebhookFields {
 interface WebhookUpdate extends WebhookFields {
   /** The names of those that change. */
   readonly changed: readonly (keyof WebhookFields)[];
-  /** The webhook is due at once. */
-  readonly isDue: boolean;
-  /** Its failures are forgotten. */
-  readonly isActivated: boolean;
+  /** The webhook is due at once, and its failures are forgotten: they were those of another URL, or of before its rest. */
+  readonly forgetsFailures: boolean;
 }
 
 export function webhookUpdate(before: WebhookFields, write: StoredWebhookWrite): WebhookUpdate {
@@ -111,7 +109,7 @@ export function webhookUpdate(before: WebhookFields, write: StoredWebhookWrite):
   };
   const changed = (['url', 'types', 'status'] as const).filter((field) => before[field] !== after[field]);
   const isActivated = changed.includes('status') && after.status === 'active';
-  return { ...after, changed, isActivated, isDue: isActivated || changed.includes('url') };
+  return { ...after, changed, forgetsFailures: isActivated || changed.includes('url') };
 }
 
 /** What the webhook has when the holder of a lease reports a step. */

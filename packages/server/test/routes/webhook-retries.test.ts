@@ -196,6 +196,31 @@ test('after 3 days of failures a webhook is failing, and rests until it is set a
   assert.equal(receiver.received.length, count + 1);
 });
 
+test('a new url has the pauses of a new webhook, and 3 days until it is failing', async () => {
+  const each = await failing(status(500));
+  for (const pause of [5 * SECOND, 30 * SECOND]) await repeatsAfter(each, pause);
+  let { project } = each;
+  /** Lets so much time pass until the next attempt, and returns the status after it. */
+  const stateAfter = async (pauseMs: number, requests: number) => {
+    clock.jump(pauseMs);
+    clock.move(4 * SECOND);
+    project = renewed(project);
+    await recorded({ ...each, project }, requests);
+    return (await webhook(project, 'w')).status;
+  };
+  assert.equal(await stateAfter(71 * HOUR, 4), 'active');
+  const next = await WebhookReceiver.open();
+  receivers.push(next);
+  next.fail(503);
+  expectDone(await project.put('/v1/webhooks/w', { url: next.url }));
+  await recorded({ ...each, project }, 5);
+  assert.deepEqual([each.receiver.received.length, next.received.length], [4, 1]);
+  assert.equal(next.received[0]?.text, each.receiver.received[0]?.text);
+  await repeatsAfter({ ...each, project }, 5 * SECOND);
+  assert.equal(await stateAfter(2 * HOUR, 7), 'active');
+  assert.equal(await stateAfter(72 * HOUR, 8), 'failing');
+});
+
 test('a webhook whose changes are not stored any more is 410 when it is set active, until a replay moves it', async () => {
   const each = await failing(status(410));
   const { receiver } = each;

@@ -141,8 +141,8 @@ export interface WebhookStore {
   /** The newest first; null where there is no such webhook. */
   attempts(project: ProjectKey, id: string, limit: number): Promise<WebhookAttempt[] | null>;
   /**
-   * Creates or updates. One that is set `active` is due at once, and its failures are forgotten; so is one with a new URL.
-   * A delivery that is fixed stays.
+   * Creates or updates. One that is set `active`, or has a new URL, is due at once, and its failures are forgotten. A delivery
+   * that is fixed stays.
    */
   put(
     project: ProjectKey,

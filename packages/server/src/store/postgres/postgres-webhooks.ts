@@ -56,8 +56,8 @@ const UPDATE = `
   UPDATE webhooks SET url = $3, types = $4, status = $5, version = version + 1,
     past_types = CASE WHEN $6::text IS NULL THEN past_types ELSE replace($6::text, '$', ${NEWEST}::text) END,
     due_at = CASE WHEN $7 THEN 0 ELSE due_at END,
-    failures = CASE WHEN $8 THEN 0 ELSE failures END,
-    failing_since = CASE WHEN $8 THEN NULL ELSE failing_since END
+    failures = CASE WHEN $7 THEN 0 ELSE failures END,
+    failing_since = CASE WHEN $7 THEN NULL ELSE failing_since END
   WHERE project_id = $1 AND id = $2`;
 
 const ROTATE = `
@@ -142,11 +142,11 @@ const putWebhook: OnDatabase<WebhookStore['put']> = (database, project, id, writ
     const found = await lock(transaction, project, id);
     if (found === null) return create(transaction, project, id, write, most, context);
     const { pastTypes, ...before } = found;
-    const { changed, isDue, isActivated, ...after } = webhookUpdate(before, write);
+    const { changed, forgetsFailures, ...after } = webhookUpdate(before, write);
     if (changed.length === 0) return UNCHANGED;
     const changes = [webhookUpdated(id, changed)];
     const past = changed.includes('types') ? withPast(pastTypes, before.types) : null;
-    const fields = [after.url, after.types, after.status, past, isDue, isActivated];
+    const fields = [after.url, after.types, after.status, past, forgetsFailures];
     const update = [UPDATE, project, id, ...fields] as const;
     await transaction.commit([
       ...(past === null ? [update] : orderedAround(update)),

@@ -57,8 +57,8 @@ export function webhookWrites(connection: SqliteConnection): Writes<'webhooks'> 
   const update = prepare(`
     UPDATE webhooks SET url = ?3, types = ?4, status = ?5, past_types = ?6, version = version + 1,
       due_at = CASE WHEN ?7 THEN 0 ELSE due_at END,
-      failures = CASE WHEN ?8 THEN 0 ELSE failures END,
-      failing_since = CASE WHEN ?8 THEN NULL ELSE failing_since END
+      failures = CASE WHEN ?7 THEN 0 ELSE failures END,
+      failing_since = CASE WHEN ?7 THEN NULL ELSE failing_since END
     WHERE project_no = ?1 AND id = ?2`);
   const rotate = prepare(`
     UPDATE webhooks SET previous_secret = secret, previous_valid_until = ?3, secret = ?4, version = version + 1
@@ -92,14 +92,14 @@ export function webhookWrites(connection: SqliteConnection): Writes<'webhooks'> 
       const row = find.get(project, id);
       if (row === undefined) return create(project, id, write, most, context);
       const [url, types, status, pastTypes] = row;
-      const { changed, isDue, isActivated, ...after } = webhookUpdate({ url, types, status }, write);
+      const { changed, forgetsFailures, ...after } = webhookUpdate({ url, types, status }, write);
       if (changed.length === 0) return UNCHANGED;
       const past = [...parsePastTypes(pastTypes)];
       // The record of this write is judged by the new types already.
       if (changed.includes('types')) past.push([nextRecordOf(project) - 1, parseTypes(types)]);
       const storedPast = JSON.stringify(past.slice(-PAST_TYPES_MAX));
       const fields = [after.url, after.types, after.status, storedPast] as const;
-      update.run(project, id, ...fields, Number(isDue), Number(isActivated));
+      update.run(project, id, ...fields, Number(forgetsFailures));
       return { kind: 'updated', changes: [webhookUpdated(id, changed)] };
     },
     rotateSecret(project, id, next) {

@@ -147,6 +147,20 @@ export function webhookContract(lab: StoreLab): void {
       assert.deepEqual([claimed?.failures, claimed?.failingSince, claimed?.delivery?.id], [1, 11, 'd1']);
     }));
 
+  test('a webhook with a new URL is due at once, without the failures of the old URL and with its delivery', () =>
+    withRoster(async (roster) => {
+      await put(roster, 'w');
+      await recordSomething(roster);
+      await claim(roster, 'a');
+      await advance(roster, 'a', { next: deliveryOf('d1', 1) });
+      await advance(roster, 'a', { failed: { dueAt: 50, since: 11 }, attempt: attemptOf('d1') });
+      await put(roster, 'w', { types: ['user.created'] });
+      assert.deepEqual(await claim(roster, 'b', 49), []);
+      await put(roster, 'w', { url: 'https://b.invalid/' });
+      const [claimed] = await claim(roster, 'b', 10, { hasRepeats: false });
+      assert.deepEqual([claimed?.failures, claimed?.failingSince, claimed?.delivery?.id], [0, null, 'd1']);
+    }));
+
   test('a webhook that is failing records the change of its status, and is not claimed', () =>
     withRoster(async (roster) => {
       await put(roster, 'w');
