@@ -10,6 +10,7 @@ import { Counter, type Metric, readMetrics } from '../metrics/metric.ts';
 import type { ClaimedWebhook, WebhookWork } from '../store/ports/webhooks.ts';
 import type { Store } from '../store/store.ts';
 import { PROCESS_CLOCK_TOLERANCE_MS } from '../values/clock-tolerance.ts';
+import { ProjectGoneError } from '../values/engine-errors.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { AttemptSender } from './attempt-sender.ts';
 import { DeliveryWriter } from './delivery-writer.ts';
@@ -202,7 +203,7 @@ export class WebhookDeliveries {
     return [...this.#runs.keys()].map(({ webhook }) => webhook.lease);
   }
 
-  /** A run whose lease was ended, or taken over by another process, ends. */
+  /** A run whose lease was ended, also by the deletion of its project, or taken over by another process, ends. */
   async #renew(): Promise<void> {
     const runs = [...this.#runs.keys()];
     if (runs.length === 0) return;
@@ -237,6 +238,7 @@ export class WebhookDeliveries {
     this.#projects.use(webhook.project);
     const run = new WebhookRun(webhook, leasedUntil, this.#runParts);
     const ended = run.run().catch((err: unknown) => {
+      if (err instanceof ProjectGoneError) return;
       this.#parts.log.error({ err }, 'a webhook could not be delivered to; it is tried again');
     });
     this.#runs.set(

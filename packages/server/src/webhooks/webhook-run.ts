@@ -88,7 +88,7 @@ export class WebhookRun {
     this.#aborting.abort();
   }
 
-  /** @throws what the store fails with; the lease ends by its time then */
+  /** @throws what the store fails with, also ProjectGoneError; the lease ends by its time then */
   async run(): Promise<void> {
     using connection = new Connection();
     for (;;) {

@@ -230,7 +230,7 @@ export interface WebhookLeaseStore {
   countFailing(): Promise<number>;
   /** Leases webhooks of these projects; of each project those first that have been due longest. */
   claim(projects: readonly ProjectKey[], claim: WebhookClaim): Promise<ClaimedWebhook[]>;
-  /** Leases that have not been ended or taken over end at `until`. Resolves with their tokens. */
+  /** Leases that have not been ended or taken over, of projects that exist, end at `until`. Resolves with their tokens. */
   renew(leases: readonly WebhookLease[], until: number): Promise<string[]>;
 }
 

@@ -36,6 +36,7 @@ const CLAIM = planEachTime(`
 const RENEW = `
   UPDATE webhooks w SET lease_until = $4 FROM unnest($1::uuid[], $2::text[], $3::text[]) AS leased(project_id, id, lease)
   WHERE w.project_id = leased.project_id AND w.id = leased.id AND w.lease = leased.lease
+    AND EXISTS (SELECT 1 FROM projects p WHERE p.project_id = w.project_id)
   RETURNING w.lease`;
 
 /** Leases of webhooks (see the port). */

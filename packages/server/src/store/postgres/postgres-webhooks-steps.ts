@@ -1,14 +1,16 @@
 import { limits } from '@rollcall/protocol';
 import type { WebhookStep, WebhookStore } from '../ports/webhooks.ts';
 import { ATTEMPT, LEASE_LOST, planStep, type StepPlan } from '../webhook-rows.ts';
-import type { Call, Row } from './connections/postgres-connection.ts';
+import type { Call } from './connections/postgres-connection.ts';
 import { recordCalls } from './postgres-changes.ts';
 import type { OnDatabase } from './postgres-engine.ts';
+import { ALIVE, assertAlive } from './postgres-row-writes.ts';
 
 const LEASED = 'project_id = $1 AND id = $2';
 
 const LOCK_LEASED = `
-  SELECT version, past_types FROM webhooks WHERE ${LEASED} AND lease = $3 FOR UPDATE`;
+  WITH found AS (SELECT version, past_types FROM webhooks WHERE ${LEASED} AND lease = $3 FOR UPDATE)
+  SELECT ${ALIVE}, found.* FROM (SELECT 1) one LEFT JOIN found ON TRUE`;
 
 export const LOG_ATTEMPT = `
   WITH numbered AS (UPDATE webhooks SET attempts = attempts + 1 WHERE ${LEASED} RETURNING attempts),
@@ -44,9 +46,10 @@ export const advanceWebhook: OnDatabase<WebhookStore['advance']> = (
   context,
 ) =>
   database.transaction({ project }, async (transaction) => {
-    const [[row]] = (await transaction.run([LOCK_LEASED, project, id, lease])) as unknown as [[Row?]];
-    if (row === undefined) return LEASE_LOST;
-    const [version, pastTypes] = row as [number, string];
+    const [[row]] = await transaction.run([LOCK_LEASED, project, id, lease]);
+    const [alive, version, pastTypes] = row as [boolean, number | null, string];
+    assertAlive(alive);
+    if (version === null) return LEASE_LOST;
     const plan = planStep(id, { version, pastTypes }, step);
     const calls = [...callsOf(step, plan, pastTypes)];
     await transaction.commit([

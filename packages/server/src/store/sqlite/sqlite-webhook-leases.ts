@@ -36,9 +36,9 @@ export function webhookLeaseWrites({ prepare }: SqliteConnection): Writes<'webho
     WHERE w.status = 'active' AND w.due_at <= ?1 AND ${IS_FREE} AND ${HAS_WORK} AND (?4 OR w.failures = 0)
     LIMIT ?5`);
   const take = prepare('UPDATE webhooks SET lease = ?3, lease_until = ?4 WHERE project_no = ?1 AND id = ?2');
-  const renew = prepare(
-    'UPDATE webhooks SET lease_until = ?4 WHERE project_no = ?1 AND id = ?2 AND lease = ?3',
-  );
+  const renew = prepare(`
+    UPDATE webhooks SET lease_until = ?4 WHERE project_no = ?1 AND id = ?2 AND lease = ?3
+      AND EXISTS (SELECT 1 FROM projects WHERE project_no = ?1)`);
   return {
     claim(projects, { now, until, leases, own, hasRepeats }) {
       const among = JSON.stringify(projects);

@@ -6,6 +6,7 @@ import type {
   WebhookAttempt,
   WebhookStep,
 } from '../../../src/store/ports/webhooks.ts';
+import { ProjectGoneError } from '../../../src/values/engine-errors.ts';
 import { CONTEXT } from '../../support/origin.ts';
 import type { Roster } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
@@ -300,5 +301,17 @@ export function webhookContract(lab: StoreLab): void {
       await recordSomething(roster);
       await roster.store.projects.delete(roster.key);
       assert.deepEqual(await claim(roster, 'a'), []);
+    }));
+
+  test('the deletion of a project ends the leases of its webhooks', () =>
+    withRoster(async (roster) => {
+      const { store, key: project } = roster;
+      await put(roster, 'w');
+      await recordSomething(roster);
+      await claim(roster, 'a');
+      await advance(roster, 'a', { next: deliveryOf('d1', 1) });
+      await store.projects.delete(project);
+      assert.deepEqual(await store.webhookLeases.renew([{ project, id: 'w', lease: 'a' }], 30), []);
+      await assert.rejects(advance(roster, 'a', { acknowledged: true }), ProjectGoneError);
     }));
 }
