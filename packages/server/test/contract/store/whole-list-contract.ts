@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mock, test } from 'node:test';
+import { StoreUnavailableError } from '../../../src/values/engine-errors.ts';
 import { type Entry, entriesIn } from './entries.ts';
 import { numbered, type Roster } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
@@ -7,6 +8,8 @@ import type { StoreLab } from './store-lab.ts';
 const GROUPS = numbered('g', 40);
 /** Four pages. */
 const LIMIT = 10;
+/** A reader that takes nothing for so long loses its snapshot, so that the engine can remove old rows. */
+const IDLE_LIMIT_MS = 30_000;
 
 const named = (name: string) => ({ groups: GROUPS.map((id) => ({ id, name })) });
 const listAll = ({ store, key }: Roster, after: string | null = null) =>
@@ -78,5 +81,25 @@ export function wholeListContract(lab: StoreLab): void {
     for (let round = 0; round < 30; round += 1) for await (const _ of listAll(roster)) break;
     await roster.applied(named('after'));
     assert.equal((await all(roster)).filter(({ name }) => name === 'after').length, GROUPS.length);
+  });
+
+  test('a reader of a list of all groups that takes nothing for 30 seconds loses its snapshot, and not before', async () => {
+    const roster = await lab.project();
+    await roster.applied(named('before'));
+    /** The second page, for a reader that takes the first one and waits then. */
+    const secondAfter = async (pauseMs: number) => {
+      mock.timers.enable({ apis: ['setTimeout'] });
+      const list = listAll(roster);
+      try {
+        assert.equal((await list.next()).value?.count, LIMIT);
+        mock.timers.tick(pauseMs);
+        return await list.next();
+      } finally {
+        mock.timers.reset();
+        await list.return();
+      }
+    };
+    assert.equal((await secondAfter(IDLE_LIMIT_MS - 1)).value?.count, LIMIT);
+    await assert.rejects(secondAfter(IDLE_LIMIT_MS), StoreUnavailableError);
   });
 }
