@@ -6,7 +6,7 @@
  */
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import process from 'node:process';
 import { run } from 'node:test';
 import { spec, type TestEvent } from 'node:test/reporters';
@@ -20,6 +20,8 @@ const ROOT = join(import.meta.dirname, '../../..');
 const CONCURRENCY = Math.min(4, 2 * availableParallelism());
 /** A file that hangs becomes a failure that names it. No file takes a tenth of this. */
 const FILE_TIMEOUT_MS = 20 * 60_000;
+/** How many of the slowest files are listed, where more ran. */
+const SLOWEST = 10;
 /** The HTTP tests of a whole server, which do not depend on its engine. */
 const ON_EVERY_ENGINE = 'packages/server/test/routes/';
 
@@ -30,6 +32,9 @@ interface Counts {
 }
 
 const NOTHING: Counts = { passed: 0, failed: 0, skipped: 0 };
+
+/** How long each file took, in milliseconds, beside the others that ran at that time. */
+const durations: (readonly [path: string, milliseconds: number])[] = [];
 
 function testFiles(patterns: readonly string[]): string[] {
   return globSync('packages/*/test/**/*.test.ts', { cwd: ROOT })
@@ -52,6 +57,7 @@ async function runTests(files: readonly string[], isMeasured = false): Promise<C
   events.on('test:summary', (summary) => {
     // There is a summary of each file, and one of all.
     if (summary.file === undefined) counts = countsOf(summary);
+    else durations.push([relative(ROOT, summary.file), summary.duration_ms]);
   });
   // The report has a line for each source file.
   const reported = events.filter(({ type }: TestEvent) => type !== 'test:coverage');
@@ -80,6 +86,14 @@ async function runOnScaleOut(files: readonly string[]): Promise<Counts> {
   return runTests(again);
 }
 
+/** Where a shorter test would save the most. */
+function reportSlowest(): void {
+  if (durations.length <= SLOWEST) return;
+  const slowest = durations.toSorted(([, one], [, other]) => other - one).slice(0, SLOWEST);
+  const rows = slowest.map(([path, ms]) => `  ${(ms / 1_000).toFixed(1)} s  ${path}\n`);
+  process.stdout.write(`the slowest of ${durations.length} files:\n${rows.join('')}`);
+}
+
 // Each file is a process that loads the whole server. The launcher's cache of compiled sources serves them too.
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'packages/server/node_modules/.cache/compiled');
 
@@ -89,6 +103,7 @@ const { values, positionals } = parseArgs({
 });
 const files = testFiles(positionals);
 const counts = [await runTests(files, values.coverage), await runOnScaleOut(files)];
+reportSlowest();
 const total = (what: keyof Counts) => counts.reduce((sum, ofRun) => sum + ofRun[what], 0);
 const [passed, failed, skipped] = [total('passed'), total('failed'), total('skipped')];
 if (passed + failed === 0) process.stdout.write('no test ran\n');
