@@ -21,6 +21,8 @@ const HEADERS_MAX_BYTES = 64 * 1_024;
 /** Longest time that a request may take to arrive, in milliseconds: the largest body over a slow line. */
 const REQUEST_TIMEOUT_MS = 300_000;
 const TIMEOUT_CHECK_MS = 30_000;
+/** How long an answer may wait while its reader takes nothing of it, in milliseconds: as long as for a stream. It is in memory meanwhile. */
+const UNREAD_TIMEOUT_MS = 120_000;
 /** How long an idle connection stays open, in milliseconds. */
 const KEEP_ALIVE_MS = 72_000;
 /** How often idle connections are searched for while the server stops, in milliseconds. */
@@ -36,7 +38,9 @@ const BACKLOG = 511;
 export interface ConnectionOptions {
   /** Default: 5 minutes. */
   readonly requestTimeoutMs?: number;
-  /** How often Node checks for requests that take too long, in milliseconds. Default: 30 seconds. */
+  /** Default: 2 minutes. */
+  readonly unreadTimeoutMs?: number;
+  /** How often requests that take too long, and answers that are not read, are searched for, in milliseconds. Default: 30 seconds. */
   readonly timeoutCheckMs?: number;
 }
 
@@ -69,15 +73,18 @@ export class HttpConnections {
   readonly #servers: Server[] = [];
   readonly #connections = new Map<Socket, Connection>();
   readonly #options: Required<ConnectionOptions>;
+  readonly #checking: NodeJS.Timeout;
   #accepted = 0;
   #isDraining = false;
   #onEmpty: () => void = () => {};
 
   constructor({
     requestTimeoutMs = REQUEST_TIMEOUT_MS,
+    unreadTimeoutMs = UNREAD_TIMEOUT_MS,
     timeoutCheckMs = TIMEOUT_CHECK_MS,
   }: ConnectionOptions = {}) {
-    this.#options = { requestTimeoutMs, timeoutCheckMs };
+    this.#options = { requestTimeoutMs, unreadTimeoutMs, timeoutCheckMs };
+    this.#checking = setInterval(() => this.#limitUnread(), timeoutCheckMs).unref();
   }
 
   /** An HTTP server whose connections are tracked here. */
@@ -97,7 +104,7 @@ export class HttpConnections {
     server.on('upgrade', (request, socket, head) => upgrades.upgrade(request, socket, head));
     server.on('connection', (socket) => this.#add(socket));
     // With a listener Node leaves the closing to it.
-    server.on('timeout', closeLingering);
+    server.on('timeout', (socket) => this.#onTimeout(socket));
     const reject = (error: NodeJS.ErrnoException, socket: Duplex) =>
       answerClientError(error, socket as Socket, this.#connections.get(socket as Socket)?.latest ?? null);
     server.on('clientError', reject);
@@ -148,6 +155,7 @@ export class HttpConnections {
     for (const server of this.#servers) NetServer.prototype.close.call(server);
     await this.#emptied(limitMs);
     for (const socket of this.#connections.keys()) socket.destroy();
+    clearInterval(this.#checking);
     // Without connections the HTTP server's own way is harmless, and it ends a timer.
     for (const server of this.#servers) server.close();
   }
@@ -215,6 +223,20 @@ export class HttpConnections {
     const connection = this.#connections.get(socket);
     if (connection === undefined || connection.isClosing) return false;
     return connection.latest === null || connection.latest.writableFinished;
+  }
+
+  /** A socket that waits for its reader gets a timeout, which begins again whenever the reader takes something. */
+  #limitUnread(): void {
+    const { unreadTimeoutMs } = this.#options;
+    for (const socket of this.#connections.keys())
+      if (socket.writableLength > 0 && socket.timeout !== unreadTimeoutMs) socket.setTimeout(unreadTimeoutMs);
+  }
+
+  /** The connection was idle for too long, or its reader has taken nothing; the handling of a request may take any time. */
+  #onTimeout(socket: Socket): void {
+    const latest = this.#connections.get(socket)?.latest ?? null;
+    if (socket.writableLength > 0) socket.destroy();
+    else if (latest === null || latest.writableFinished) closeLingering(socket);
   }
 
   #closeIdle(): void {

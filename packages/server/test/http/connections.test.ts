@@ -1,9 +1,10 @@
 /** How connections end that the server closes with its answer. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import type { RequestListener, Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { get, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type ConnectionOptions, HttpConnections } from '../../src/http/connections.ts';
 import { RawConnection, statuses } from '../support/raw-connection.ts';
 import { until } from '../support/waiting.ts';
@@ -17,9 +18,10 @@ const answerAll: RequestListener = (request, response) => {
 async function withListening(
   options: ConnectionOptions,
   use: (server: Server, url: string, connections: HttpConnections) => Promise<void>,
+  listener = answerAll,
 ): Promise<void> {
   const connections = new HttpConnections(options);
-  const server = connections.createServer(answerAll);
+  const server = connections.createServer(listener);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   try {
@@ -73,6 +75,68 @@ describe('a connection whose client does not close its side', () => {
       ['a last request', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n', 200],
       ['an expectation', 'GET / HTTP/1.1\r\nExpect: tea\r\nConnection: close\r\n\r\n', 200],
     ]));
+});
+
+describe('a connection whose client does not read its answer', () => {
+  /** More than the buffers of the system take. */
+  const LARGE = 'x'.repeat(32 * 1_024 * 1_024);
+  const answerLarge: RequestListener = (_request, response) => void response.end(LARGE);
+  const answerInPieces: RequestListener = (_request, response) => void response.write(LARGE);
+
+  for (const [what, listener, text] of [
+    ['a whole answer', answerLarge, 'GET / HTTP/1.1\r\n\r\n'],
+    ['an answer in pieces', answerInPieces, 'GET / HTTP/1.1\r\n\r\n'],
+    ['the first of two answers', answerLarge, 'GET / HTTP/1.1\r\n\r\n'.repeat(2)],
+  ] as const)
+    test(`a connection whose reader takes nothing of ${what} is destroyed`, () =>
+      withListening(
+        { unreadTimeoutMs: 100, timeoutCheckMs: 20 },
+        async (server, url) => {
+          const reader = new RawConnection(url);
+          reader.pause();
+          reader.write(text);
+          await once(server, 'request');
+          await until('the end of the connection', async () => (await count(server)) === 0);
+          reader.destroy();
+        },
+        listener,
+      ));
+
+  test('a connection whose reader takes a little from time to time is not destroyed', () =>
+    withListening(
+      { unreadTimeoutMs: 500, timeoutCheckMs: 10 },
+      async (_server, url) => {
+        const [answer] = await once(get(url, { agent: false }), 'response');
+        let bytes = 0;
+        for await (const chunk of answer) {
+          bytes += chunk.length;
+          await pause(5);
+        }
+        assert.equal(bytes, LARGE.length);
+      },
+      answerLarge,
+    ));
+
+  test('a request that is handled for longer than answers wait for their readers is answered', () => {
+    const unreadTimeoutMs = 1_000;
+    let socket: Socket | undefined;
+    return withListening(
+      { unreadTimeoutMs, timeoutCheckMs: 10 },
+      async (_server, url) => {
+        const reader = new RawConnection(url);
+        reader.pause();
+        reader.write('GET /large HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\nConnection: close\r\n\r\n');
+        await until('the timeout is set', async () => socket?.timeout === unreadTimeoutMs);
+        reader.resume();
+        assert.deepEqual(statuses(await reader.ended()), [200, 200]);
+      },
+      (request, response) => {
+        socket = request.socket;
+        if (request.url === '/large') answerLarge(request, response);
+        else socket.once('timeout', () => response.end());
+      },
+    );
+  });
 });
 
 test('a second HTTP server of the same application answers, and drains, like the first', () =>
