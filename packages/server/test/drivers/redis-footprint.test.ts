@@ -204,6 +204,35 @@ describe('the keys that presence leaves in Redis', { skip: skipsOwnRedis }, () =
         assert.ok(((await redis.command('PTTL', key)) as number) > 0, key);
     }));
 
+  test('keys of presence expire also after holds were released, taken back, moved to another lease, or lost their lease', (t) =>
+    withScene(t, async (scene, redis) => {
+      const hold = { connection: 'a', lease: 'process' };
+      const scope = { ...SCOPE, userId: 'ann', connection: 'a', now: START };
+      const steps: readonly (() => Promise<unknown>)[] = [
+        () => scene.set('ann', PAGE_1, hold),
+        () => scene.store.release({ ...scope, at: START + 2_000 }),
+        () => scene.store.retain(scope),
+        () => scene.set('ann', PAGE_1, { ...hold, lease: 'another process' }),
+        () => scene.set('ann', PAGE_1, { connection: 'a' }),
+        () => scene.set('ann', PAGE_1, hold),
+        () => scene.store.release({ ...scope, lease: 'process', at: START + 2_000 }),
+        () => scene.set('ann', PAGE_1, hold),
+        () => scene.set('ann', PAGE_2, { ...hold, region: PAGE_1 }),
+        () => scene.clear('ann', PAGE_2),
+        () => scene.set('ann', PAGE_2, hold),
+        () => scene.store.release({ ...scope, at: START }),
+        () => scene.set('ann', PAGE_2, { ...hold, lease: 'another process' }),
+      ];
+      for (const [index, step] of steps.entries()) {
+        await step();
+        for (const key of await keysOf(redis))
+          assert.ok(((await redis.command('PTTL', key)) as number) > 0, `${key} after step ${index}`);
+      }
+      await scene.store.sweep(START + TTL);
+      await scene.store.sweep(START + TTL);
+      assert.deepEqual(await keysOf(redis), []);
+    }));
+
   test('the keys of a watched group expire after the lease of its last watch', (t) =>
     withScene(t, async (scene, redis) => {
       await scene.watch();

@@ -258,20 +258,21 @@ local function leave_lease(presence, record)
   record.lease = ''
 end
 
--- Gives a presence a deadline of its own, or where `lease` is not empty, that lease. The caller writes the record.
+-- Gives a presence a deadline of its own, or where `lease` is not empty, that lease. The caller writes the record. The new deadline
+-- is added before the old one is removed: Redis removes an empty set, and the next one would not expire.
 local function end_at(presence, record, deadline, lease)
   if lease == '' then
-    if record then leave_lease(presence, record) end
     redis.call('ZADD', deadlines, deadline, presence)
+    if record then leave_lease(presence, record) end
     return
   end
+  redis.call('ZADD', deadlines, 'GT', deadline, '\0' .. lease)
   if record.lease ~= lease then
     leave_lease(presence, record)
     redis.call('ZREM', deadlines, presence)
     redis.call('ZADD', index, 0, 'e' .. lease .. '\0' .. presence)
     record.lease = lease
   end
-  redis.call('ZADD', deadlines, 'GT', deadline, '\0' .. lease)
 end
 
 -- Removes a presence and gives the location that it had, or false where there was none.
