@@ -93,6 +93,32 @@ describe('the calls of presence to Redis', { skip: skipsOwnRedis }, () => {
       assert.deepEqual(await scene.ids({ groupId: 'two' }), ['ann']);
     }));
 
+  test('the steps of a script do not grow with the square of the holds that a user has at one location', (t) =>
+    withScene(t, async (scene, redis) => {
+      const hold = (index: number, region = SITE) => ({ connection: `c${index}`, region, lease: 'process' });
+      for (const region of [PAGE_1, PAGE_2, SITE]) {
+        for (let index = 0; index < limits.HOLDS_MAX / 3; index += 1)
+          await scene.set('ann', PAGE_1, hold(index, region));
+      }
+      const steps: Record<string, () => Promise<unknown>> = {
+        refresh: () => scene.set('ann', PAGE_1, hold(5)),
+        move: () => scene.set('ann', PAGE_2, hold(5)),
+        'reading of a user': () => scene.locationsOf('ann'),
+        reading: () => scene.find(),
+        absence: () => scene.clear('ann', PAGE_1, START, SCOPE, 'c7'),
+        release: () =>
+          scene.store.release({ ...SCOPE, userId: 'ann', connection: 'c8', at: START, now: START }),
+        'absence of all': () => scene.clear('ann', PAGE_1),
+      };
+      for (const [name, step] of Object.entries(steps)) {
+        await redis.command('CONFIG', 'RESETSTAT');
+        await step();
+        const calls = [...(await callsOf(redis)).values()].reduce((sum, count) => sum + count, 0);
+        t.diagnostic(`${name}: ${calls} commands`);
+        assert.ok(calls < 20 * limits.HOLDS_MAX, `${name}: ${calls} commands`);
+      }
+    }));
+
   test('no call of presence scans all keys of Redis', (t) =>
     withScene(t, async (scene, redis) => {
       await useAll(scene);

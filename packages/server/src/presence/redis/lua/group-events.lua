@@ -73,11 +73,8 @@ local function finish(presences, reason)
   end
   if not left then return false end
 
-  local newest, elsewhere = {}, {}
-  for _, presence in ipairs(presences) do
-    if is_newest(presence) then newest[#newest + 1] = presence end
-  end
-  local data = data_at(user, left)
+  local newest, elsewhere = newest_among(presences), {}
+  local data = #newest > 0 and data_at(user, left)
   for _, presence in ipairs(presences) do remove(presence) end
   if #newest == 0 then return false end
   for _, follower in ipairs(followers_of(newest)) do

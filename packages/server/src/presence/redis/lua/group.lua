@@ -87,12 +87,27 @@ local function presences_at(user, location)
   return presences_of('l' .. location_key(location), user)
 end
 
+local function parse_record(text)
+  local order, lease, released, data = text:match('^(%d+)\n([^\n]*)\n([^\n]*)\n(.*)$')
+  return { order = tonumber(order), lease = lease, released = released, data = data }
+end
+
 -- The record of a presence, or nil.
 local function record_of(presence)
   local text = has_records() and redis.call('HGET', location_texts, '\0h' .. presence)
-  if not text then return nil end
-  local order, lease, released, data = text:match('^(%d+)\n([^\n]*)\n([^\n]*)\n(.*)$')
-  return { order = tonumber(order), lease = lease, released = released, data = data }
+  return text and parse_record(text) or nil
+end
+
+-- The records of presences in one read: by presence, those that have one.
+local function records_of(presences)
+  local found = {}
+  if #presences == 0 or not has_records() then return found end
+  local names = {}
+  for at, presence in ipairs(presences) do names[at] = '\0h' .. presence end
+  for at, text in ipairs(redis.call('HMGET', location_texts, unpack(names))) do
+    if text then found[presences[at]] = parse_record(text) end
+  end
+  return found
 end
 
 local function write_record(presence, record)
@@ -140,8 +155,9 @@ end
 -- The presence whose location changed last, and its record.
 local function newest_of(presences)
   local newest, newest_record
+  local known = records_of(presences)
   for _, presence in ipairs(presences) do
-    local record = record_of(presence)
+    local record = known[presence]
     if not newest or (record and record.order or 0) > (newest_record and newest_record.order or 0) then
       newest, newest_record = presence, record
     end
@@ -149,35 +165,46 @@ local function newest_of(presences)
   return newest, newest_record
 end
 
--- Whether the presence is the newest of its region, live or not. One without a record is alone in it.
-local function is_newest(presence)
-  if not record_of(presence) then return true end
-  local others = of_region(presence)
-  return #others < 2 or newest_of(others) == presence
-end
-
--- Whether no newer live presence of its region hides it.
-local function is_uncovered(presence, record)
-  for _, other in ipairs(of_region(presence)) do
-    local newer = other ~= presence and record_of(other)
-    if newer and newer.order > record.order and deadline_by(other, newer) > now then return false end
+-- Those of a user's presences that are the newest of their regions, live or not. One without a record is alone in its region. Each
+-- region is read once: a user can have hundreds of presences in a few.
+local function newest_among(presences)
+  local found, newest = {}, {}
+  local known = records_of(presences)
+  for _, presence in ipairs(presences) do
+    if known[presence] then
+      local region = region_of(presence)
+      newest[region] = newest[region] or (newest_of(of_region(presence)))
+      if newest[region] == presence then found[#found + 1] = presence end
+    else
+      found[#found + 1] = presence
+    end
   end
-  return true
+  return found
 end
 
--- Whether a reading shows the presence.
-local function is_shown(presence)
-  local record = record_of(presence)
-  return deadline_by(presence, record) > now and (not record or is_uncovered(presence, record))
+-- By region: the presence that a reading shows. For scripts that change nothing.
+local shown_in = {}
+
+-- Whether a reading shows a live presence with this record: no newer live one of its region hides it.
+local function is_uncovered(presence, record)
+  local region = region_of(presence)
+  if not shown_in[region] then
+    local newest_order = -1
+    local others = of_region(presence)
+    local known = records_of(others)
+    for _, other in ipairs(others) do
+      local order = known[other] and known[other].order or 0
+      if order > newest_order and deadline_by(other, known[other]) > now then
+        shown_in[region], newest_order = other, order
+      end
+    end
+  end
+  return shown_in[region] == presence
 end
 
 -- The user's presences at the location that are the newest of their regions.
 local function newest_at(user, location)
-  local found = {}
-  for _, presence in ipairs(presences_at(user, location)) do
-    if is_newest(presence) then found[#found + 1] = presence end
-  end
-  return found
+  return newest_among(presences_at(user, location))
 end
 
 -- Whether watchers know the user at the location, and that is still so. A reading can show more: in a region whose newest presence
