@@ -17,6 +17,14 @@ export interface Holder {
   readonly holdsAnything: boolean;
 }
 
+/** A connection whose holds end. */
+interface ClosedConnection {
+  readonly userId: string;
+  readonly name: string;
+  /** Runs the task after the updates of the connection that are under way, and before later ones. */
+  inOrder(task: () => Promise<void>): Promise<void>;
+}
+
 interface Owner<Connection> {
   readonly now: number;
   readonly presence: PresenceStore;
@@ -84,8 +92,8 @@ export class HeldGroup<Connection = unknown> {
     if (own?.size === 0) this.#holders.delete(userId);
   }
 
-  /** Runs an update with the lease; once more with another one where it has ended. Then calls `onApplied`. */
-  async put(update: (lease: string) => Promise<void>, onApplied = () => {}): Promise<void> {
+  /** Runs an update with the lease; once more with another one where it has ended. */
+  async put(update: (lease: string) => Promise<void>): Promise<void> {
     this.#updates += 1;
     try {
       // A release that comes later would end what the connection is about to hold.
@@ -99,7 +107,6 @@ export class HeldGroup<Connection = unknown> {
         await this.#replace(lease);
         await update(this.#lease);
       }
-      onApplied();
     } finally {
       this.#updates -= 1;
     }
@@ -109,14 +116,10 @@ export class HeldGroup<Connection = unknown> {
    * Ends what a connection holds at a time. Where that fails, it is repeated with each renewal, and before the next update.
    * Only holds of this lease end: the connection may be open on another process by now. @throws StoreUnavailableError
    */
-  async release(userId: string, connection: string, at: number): Promise<void> {
-    const release: Release = { ...this.scope, userId, connection, lease: this.#lease, at };
+  async release(connection: ClosedConnection, at: number): Promise<void> {
     this.#updates += 1;
     try {
-      await this.#owner.presence.release({ ...release, now: this.#owner.now });
-    } catch (error) {
-      this.#unreleased.set(releaseKey(userId, connection), release);
-      throw error;
+      await connection.inOrder(() => this.#release(connection, at));
     } finally {
       this.#updates -= 1;
     }
@@ -151,6 +154,16 @@ export class HeldGroup<Connection = unknown> {
     const watch = this.#watch;
     this.#watch = null;
     (await watch)?.close();
+  }
+
+  async #release({ userId, name }: ClosedConnection, at: number): Promise<void> {
+    const release: Release = { ...this.scope, userId, connection: name, lease: this.#lease, at };
+    try {
+      await this.#owner.presence.release({ ...release, now: this.#owner.now });
+    } catch (error) {
+      this.#unreleased.set(releaseKey(userId, name), release);
+      throw error;
+    }
   }
 
   #holdsAnything(): boolean {

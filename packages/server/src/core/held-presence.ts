@@ -104,8 +104,8 @@ export class HeldPresence {
   /** Sets a presence that the connection holds, or ends it. @throws ServiceError like every update of a client */
   put(connection: PresenceConnection, writer: ClientWriter, change: PresenceChange): Promise<void> {
     const group = this.#groupOf(connection.project, change.groupId);
-    return group.put(
-      async (lease) => {
+    return group.put((lease) =>
+      connection.inOrder(async () => {
         try {
           await this.#parts.clients.putPresence(writer, change, { connection: connection.name, lease });
         } catch (error) {
@@ -113,11 +113,9 @@ export class HeldPresence {
           if (isUnknown) connection.rememberUnknown(group, writer, change);
           throw error;
         }
-      },
-      () => {
         if (change.kind === 'absent') connection.forget(group, change.location);
         else connection.remember(group, writer, change);
-      },
+      }),
     );
   }
 
@@ -131,15 +129,16 @@ export class HeldPresence {
       connection.holdsOf(group).map((hold) => ({ ...hold, connection })),
     );
     for (const { connection, writer, change, move } of holds.sort((one, other) => one.move - other.move)) {
-      // It may have moved, ended or been released since the holds were read.
-      if (!connection.isAt(group, change, move)) continue;
-      const holder = { connection: connection.name, lease };
-      try {
-        await this.#parts.clients.putPresence(writer, change, holder);
-      } catch (error) {
-        if (error instanceof StoreUnavailableError || error instanceof LeaseEndedError) throw error;
-        connection.forget(group, change.location);
-      }
+      await connection.inOrder(async () => {
+        // It may have moved, ended or been released since the holds were read.
+        if (!connection.isAt(group, change, move)) return;
+        try {
+          await this.#parts.clients.putPresence(writer, change, { connection: connection.name, lease });
+        } catch (error) {
+          if (error instanceof StoreUnavailableError || error instanceof LeaseEndedError) throw error;
+          connection.forget(group, change.location);
+        }
+      });
     }
   }
 

@@ -42,6 +42,8 @@ export class PresenceConnection {
   #sockets = 1;
   /** When what it holds ends; null while it is open. */
   #endsAt: number | null = null;
+  /** The last of its updates and releases: see {@link inOrder}. */
+  #last: Promise<void> = Promise.resolve();
   /** The release that is under way: what takes it back, and what is held anew, comes after it. */
   #releasing: Promise<void> | null = null;
 
@@ -71,6 +73,16 @@ export class PresenceConnection {
     const isFull = this.#size >= limits.SOCKET_LOCATIONS_MAX;
     if (isFull && change.kind !== 'absent' && !this.#isHeld(change) && !this.#forgetEnded()) throw tooMany();
     return this.#owner.put(this, writer, change);
+  }
+
+  /**
+   * Runs an update or a release after those that are under way. An engine that is called at once could apply them in another order:
+   * the eligibility of an update is read first.
+   */
+  inOrder(task: () => Promise<void>): Promise<void> {
+    const done = this.#last.then(task);
+    this.#last = done.catch(() => {});
+    return done;
   }
 
   /** Resolves when the release that is under way has ended, or has failed; null where none is. */
@@ -227,7 +239,7 @@ export class PresenceConnection {
   }
 
   #release(group: Group, at: number): Promise<void> {
-    return group.release(this.userId, this.name, at);
+    return group.release(this, at);
   }
 
   #isHeld({ groupId, region }: PresenceChange): boolean {

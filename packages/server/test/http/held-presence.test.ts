@@ -97,3 +97,70 @@ test('a connection that is back while its release is late is open after the rele
     held.close();
   }
 });
+
+/** Runs `use` with a connection of user a that holds a location which the engine has lost, while the location is being set again. */
+async function whileSetAgain(use: (connection: PresenceConnection) => Promise<void>): Promise<string[]> {
+  const presence = createMemoryPresence();
+  const clock = new MovedClock();
+  const scope = { project, groupId: 'g' };
+  const { promise: isEligible, resolve: endReading } = Promise.withResolvers<void>();
+  const { promise: isReading, resolve: beginReading } = Promise.withResolvers<void>();
+  let isLost = false;
+  const clients: Pick<ClientSessions, 'putPresence'> = {
+    async putPresence(_writer, change, holder) {
+      const update = { ...scope, ...change, ...holder, userId: 'a', now: clock.now() };
+      if (change.kind === 'absent') return void (await presence.clear(update));
+      if (isLost) beginReading();
+      // Eligibility is read before the engine has the update.
+      if (isLost) await isEligible;
+      await presence.set({ ...update, incarnation: 1, expiresAt: clock.now() + TTL_SECONDS * 1_000 });
+    },
+  };
+  const held = new HeldPresence({
+    clients: clients as ClientSessions,
+    presence,
+    clock,
+    log: pino({ level: 'silent' }),
+    presenceTtlSeconds: TTL_SECONDS,
+  });
+  try {
+    const connection = await held.open(project, 'a', 'page');
+    await connection.put(writer, at('1'));
+    // The engine forgets everything, and goes on.
+    await presence.close();
+    isLost = true;
+    for (let second = 0; second < TTL_SECONDS; second += 1) {
+      clock.move(1_000);
+      await nextIteration();
+    }
+    await isReading;
+    const used = use(connection);
+    await nextIteration();
+    endReading();
+    await used;
+    await nextIteration();
+    const reading = { ...scope, filter: null, after: null, limit: 10, now: clock.now() };
+    return (await presence.find(reading)).users.flatMap(({ locations }) => locations);
+  } finally {
+    held.close();
+  }
+}
+
+test('a location that the engine has lost is set again', async () => {
+  assert.deepEqual(await whileSetAgain(async () => {}), [at('1').location]);
+});
+
+test('a connection that closes or leaves while its lost location is being set again is not present afterwards', async () => {
+  const { location } = at('1');
+  const ends: readonly ((connection: PresenceConnection) => Promise<void>)[] = [
+    (connection) => connection.close(0),
+    (connection) => connection.leave('g'),
+    (connection) =>
+      connection.put(writer, presenceChange({ location: JSON.parse(location), absent: true }, 'g')),
+  ];
+  for (const end of ends) assert.deepEqual(await whileSetAgain(end), []);
+});
+
+test('a connection that moves while its lost location is being set again is at the new location alone', async () => {
+  assert.deepEqual(await whileSetAgain((connection) => connection.put(writer, at('2'))), [at('2').location]);
+});
