@@ -57,6 +57,10 @@ export class HeldGroup<Connection = unknown> {
   readonly #unreleased = new Map<string, Release>();
   #watch: Promise<PresenceWatch> | null = null;
   #checkedAt: number;
+  /** Some holds are not set with the lease yet, which replaced one that was lost. */
+  #isIncomplete = false;
+  /** Holds are being set with the lease. */
+  #completing: Promise<void> | null = null;
   /** The lease had no holds at the last renewal, which ended at {@link #checkedAt}. An event with the reason may be under way. */
   #isMissing = false;
 
@@ -76,7 +80,7 @@ export class HeldGroup<Connection = unknown> {
 
   /** `recheckMs`: how long an event with the reason for missing holds may be under way. */
   isDue(now: number, intervalMs: number, recheckMs: number): boolean {
-    if (this.#unreleased.size > 0) return true;
+    if (this.#unreleased.size > 0 || this.#isIncomplete) return true;
     if (this.#isMissing) return Math.abs(now - this.#checkedAt) >= recheckMs;
     return Math.abs(now - this.#renewedAt) >= intervalMs;
   }
@@ -147,6 +151,7 @@ export class HeldGroup<Connection = unknown> {
     const isMissing = holds === 0 && this.#holdsAnything();
     if (isMissing && this.#isMissing) await this.#replace(lease);
     this.#isMissing = isMissing && !this.#isMissing;
+    if (this.#isIncomplete) await this.#complete();
   }
 
   /** The group is not used any more. */
@@ -172,13 +177,32 @@ export class HeldGroup<Connection = unknown> {
     return false;
   }
 
-  /** Sets all holds with another lease. */
+  /** Sets all holds with another lease. Where that fails in between, each renewal tries again. */
   async #replace(lost: string): Promise<void> {
     // Another update may have replaced it.
     if (this.#lease !== lost) return;
     this.#lease = this.#owner.newLease();
+    this.#isIncomplete = true;
+    await this.#complete();
+  }
+
+  #complete(): Promise<void> {
+    this.#completing ??= this.#setAgain().finally(() => {
+      this.#completing = null;
+    });
+    return this.#completing;
+  }
+
+  async #setAgain(): Promise<void> {
+    const lease = this.#lease;
     const connections = [...this.#holders.values()].flatMap((own) => [...own.keys()]);
-    await this.#owner.setAgain(connections, this, this.#lease);
+    try {
+      await this.#owner.setAgain(connections, this, lease);
+    } catch (error) {
+      if (error instanceof LeaseEndedError) this.#lease = this.#owner.newLease();
+      throw error;
+    }
+    this.#isIncomplete = false;
   }
 
   async #releaseAgain(): Promise<void> {

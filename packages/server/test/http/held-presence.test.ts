@@ -10,6 +10,7 @@ import { HeldPresence } from '../../src/core/held-presence.ts';
 import { type PresenceChange, presenceChange } from '../../src/core/presence-change.ts';
 import type { PresenceConnection } from '../../src/core/presence-connection.ts';
 import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
+import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 
@@ -163,4 +164,46 @@ test('a connection that closes or leaves while its lost location is being set ag
 
 test('a connection that moves while its lost location is being set again is at the new location alone', async () => {
   assert.deepEqual(await whileSetAgain((connection) => connection.put(writer, at('2'))), [at('2').location]);
+});
+
+test('lost locations that an error has prevented from being set again are set later', async () => {
+  const presence = createMemoryPresence();
+  const clock = new MovedClock();
+  const scope = { project, groupId: 'g' };
+  let failures = 0;
+  const clients: Pick<ClientSessions, 'putPresence'> = {
+    async putPresence(_writer, change, holder) {
+      if (change.location === at('2').location && failures > 0) {
+        failures -= 1;
+        throw new StoreUnavailableError('Redis: no connection');
+      }
+      const now = clock.now();
+      const update = { ...scope, ...change, ...holder, userId: holder?.connection as string, now };
+      await presence.set({ ...update, incarnation: 1, expiresAt: now + TTL_SECONDS * 1_000 });
+    },
+  };
+  const held = new HeldPresence({
+    clients: clients as ClientSessions,
+    presence,
+    clock,
+    log: pino({ level: 'silent' }),
+    presenceTtlSeconds: TTL_SECONDS,
+  });
+  try {
+    for (const page of ['1', '2', '3']) await (await held.open(project, page, page)).put(writer, at(page));
+    await presence.close();
+    failures = 3;
+    for (let second = 0; second < 2 * TTL_SECONDS; second += 1) {
+      clock.move(1_000);
+      await nextIteration();
+    }
+    const reading = { ...scope, filter: null, after: null, limit: 10, now: clock.now() };
+    const { users } = await presence.find(reading);
+    assert.deepEqual(
+      users.map(({ userId }) => userId),
+      ['1', '2', '3'],
+    );
+  } finally {
+    held.close();
+  }
 });
