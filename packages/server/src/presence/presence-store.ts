@@ -279,12 +279,12 @@ export interface PresenceStore {
     presence: PresenceScope & { userId: string; location: Json; now: number; connection?: string },
   ): Promise<boolean>;
   /**
-   * Releases all holds of a connection in the group, or those of one lease: they end at the time `at`, unless their deadline comes
-   * first, or at once (`absent`) where `at` is not after `now`. Otherwise watchers get `releasing` where the connection has
-   * a hold.
+   * Releases the holds of a connection in the group that belong to the lease; without one, those that belong to none, since a lease
+   * is of a process that has the connection open. They end at the time `at`, unless their deadline comes first, or at once
+   * (`absent`) where `at` is not after `now`. Otherwise watchers get `releasing` where the connection has such a hold.
    */
   release(release: ConnectionScope & { lease?: string; at: number; now: number }): Promise<void>;
-  /** Takes back a release: each live hold of the connection has the deadline, or the lease, that it had before it. */
+  /** Takes back a release: each live hold of the connection has the deadline that it, or its lease, had before, and no lease. */
   retain(connection: ConnectionScope & { now: number }): Promise<void>;
   /**
    * Extends a lease, in one small step. Answers how many live holds belong to it: those that are to be released do not. 0 where

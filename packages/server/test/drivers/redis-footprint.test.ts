@@ -107,7 +107,14 @@ describe('the calls of presence to Redis', { skip: skipsOwnRedis }, () => {
         reading: () => scene.find(),
         absence: () => scene.clear('ann', PAGE_1, START, SCOPE, 'c7'),
         release: () =>
-          scene.store.release({ ...SCOPE, userId: 'ann', connection: 'c8', at: START, now: START }),
+          scene.store.release({
+            ...SCOPE,
+            userId: 'ann',
+            connection: 'c8',
+            lease: 'process',
+            at: START,
+            now: START,
+          }),
         'absence of all': () => scene.clear('ann', PAGE_1),
       };
       for (const [name, step] of Object.entries(steps)) {
@@ -236,7 +243,7 @@ describe('the keys that presence leaves in Redis', { skip: skipsOwnRedis }, () =
       const scope = { ...SCOPE, userId: 'ann', connection: 'a', now: START };
       const steps: readonly (() => Promise<unknown>)[] = [
         () => scene.set('ann', PAGE_1, hold),
-        () => scene.store.release({ ...scope, at: START + 2_000 }),
+        () => scene.store.release({ ...scope, lease: 'process', at: START + 2_000 }),
         () => scene.store.retain(scope),
         () => scene.set('ann', PAGE_1, { ...hold, lease: 'another process' }),
         () => scene.set('ann', PAGE_1, { connection: 'a' }),
@@ -246,7 +253,7 @@ describe('the keys that presence leaves in Redis', { skip: skipsOwnRedis }, () =
         () => scene.set('ann', PAGE_2, { ...hold, region: PAGE_1 }),
         () => scene.clear('ann', PAGE_2),
         () => scene.set('ann', PAGE_2, hold),
-        () => scene.store.release({ ...scope, at: START }),
+        () => scene.store.release({ ...scope, lease: 'process', at: START }),
         () => scene.set('ann', PAGE_2, { ...hold, lease: 'another process' }),
       ];
       for (const [index, step] of steps.entries()) {

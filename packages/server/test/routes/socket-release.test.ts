@@ -8,7 +8,8 @@ import { expectOk } from '../support/expect.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 import { oneServer } from '../support/one-server.ts';
 import { Presence } from '../support/presence-client.ts';
-import { openSockets, SocketClient, withSockets } from '../support/socket-client.ts';
+import { openPresenceStreams, openSockets, SocketClient, withSockets } from '../support/socket-client.ts';
+import { StreamReader } from '../support/stream-reader.ts';
 import { until } from '../support/waiting.ts';
 
 const clock = new MovedClock(Date.now());
@@ -140,6 +141,26 @@ describe('a connection that is reset', () => {
       });
     });
   }
+
+  test('a stream that closes releases nothing that an open socket of the same connectionID holds', async () => {
+    const p = await Presence.inNewProject(server);
+    const page = { connectionID: 'page-1' };
+    await withSockets(async (keep) => {
+      const browser = Browser.of(p.project, 'a');
+      const path = `/v1/client/presence?${new URLSearchParams({ groupID: 'g', ...page })}`;
+      const reader = await StreamReader.open({ url: p.project.url, token: browser.token }, path);
+      await reader.snapshot();
+      const socket = await keep(SocketClient.of(p.project, 'a', 'g', page));
+      await socket.ok('present', { location: AT });
+      expectOk(await browser.putPresence({ groupID: 'g', location: THERE, ...page }));
+      reader.close();
+      await until('the server to notice it', async () => (await openPresenceStreams(p.project)) === 0);
+      await p.pass(clock, 4);
+      assert.deepEqual(await p.locationsOf('a'), [AT]);
+      await p.pass(clock, LIFE_SECONDS);
+      assert.deepEqual(await p.locationsOf('a'), [AT]);
+    });
+  });
 
   test('a connectionID that comes back with a token of another group keeps nothing in the group before', async () => {
     const p = await Presence.inNewProject(server);

@@ -12,7 +12,8 @@ interface Hold {
   /** The lease and the deadline without it. */
   lease: string | undefined;
   deadline: number;
-  released: { readonly lease: string | undefined; readonly deadline: number } | null;
+  /** The deadline before the release. */
+  released: number | null;
 }
 
 type Named = Pick<Hold, 'userId' | 'region' | 'connection'>;
@@ -77,10 +78,10 @@ export class HoldModel {
 
   release(userId: string, connection: string, lease: string | undefined, at: number, now: number): void {
     for (const hold of this.#of(userId, now)) {
-      if (hold.connection !== connection || (lease !== undefined && hold.lease !== lease)) continue;
+      if (hold.connection !== connection || hold.lease !== lease) continue;
       if (at <= now) this.#drop([hold]);
       else if (this.endsAt(hold) > at) {
-        hold.released ??= { lease: hold.lease, deadline: this.endsAt(hold) };
+        hold.released ??= this.endsAt(hold);
         hold.lease = undefined;
         hold.deadline = at;
       }
@@ -91,9 +92,7 @@ export class HoldModel {
   retain(userId: string, connection: string, now: number): void {
     for (const hold of this.#of(userId, now)) {
       if (hold.connection !== connection || hold.released === null) continue;
-      const { lease, deadline } = hold.released;
-      const endsAt = lease === undefined ? deadline : (this.leases.get(lease) ?? deadline);
-      if (endsAt > now) this.#renew(hold, lease, endsAt);
+      this.#renew(hold, undefined, hold.released);
     }
   }
 

@@ -97,9 +97,7 @@ class MemoryPresence implements PresenceStore {
 
   async release(release: Parameters<PresenceStore['release']>[0]): Promise<void> {
     const { connection, lease, at, now } = release;
-    const held = this.#heldBy(release).filter(
-      (one) => lease === undefined || one.record?.lease?.name === lease,
-    );
+    const held = this.#heldBy(release).filter((one) => one.record?.lease?.name === lease);
     for (const presence of held) {
       if (at <= now) this.#endSeparately(presence, 'absent', now);
       else if (presence.endsAt > at) this.#records.release(presence, at);
@@ -115,7 +113,7 @@ class MemoryPresence implements PresenceStore {
   }
 
   async retain(connection: Parameters<PresenceStore['retain']>[0]): Promise<void> {
-    for (const presence of this.#heldBy(connection)) this.#records.retain(presence, connection.now);
+    for (const presence of this.#heldBy(connection)) this.#records.retain(presence);
   }
 
   async renewLease(renewal: Parameters<PresenceStore['renewLease']>[0]): Promise<number> {

@@ -36,19 +36,14 @@ export class PresenceRecords {
   /** Lets the presence end at a time that is before its deadline. */
   release(presence: Presence, at: number): void {
     const record = this.recordOf(presence);
-    record.released ??= { lease: record.lease?.name, expiresAt: presence.endsAt };
+    record.released ??= presence.endsAt;
     this.#endAt(presence, at);
   }
 
-  /** Takes back a release, where the lease has not ended meanwhile. */
-  retain(presence: Presence, now: number): void {
-    const { released } = presence.record ?? { released: null };
-    if (released === null) return;
-    const { lease, expiresAt } = released;
-    // A lease that has lost its last presence meanwhile begins again.
-    const endsAt =
-      lease === undefined ? expiresAt : (presence.group.leases.get(lease)?.expiresAt ?? expiresAt);
-    if (endsAt > now) this.renew(presence, lease, endsAt);
+  /** Takes back a release. */
+  retain(presence: Presence): void {
+    const endsAt = presence.record?.released ?? null;
+    if (endsAt !== null) this.renew(presence, undefined, endsAt);
   }
 
   renewLease(lease: Lease, expiresAt: number): void {

@@ -63,8 +63,8 @@ export interface PresenceRecord {
   order: number;
   data: Json | null;
   lease: Lease | null;
-  /** While the presence is to be released: the lease that it had, and the deadline of that or its own. */
-  released: { readonly lease: string | undefined; readonly expiresAt: number } | null;
+  /** While the presence is to be released: the deadline that it, or its lease, had before. */
+  released: number | null;
 }
 
 /**

@@ -74,8 +74,8 @@ export function leaseContract(rule: Rule): void {
   rule('a released connection ends at its time, in all regions', async (scene) => {
     const watch = await scene.watch();
     await scene.set('ann', PAGE_1, LEASED);
-    await scene.set('ann', PAGE_2, { ...A, region: SITE });
-    await release(scene, START, START + 2_000);
+    await scene.set('ann', PAGE_2, { ...LEASED, region: SITE });
+    await release(scene, START, START + 2_000, 'process');
     assert.equal(await renew(scene, START + 1), 0);
     assert.deepEqual(await scene.locationsOf('ann', START + 1_999), [PAGE_1, PAGE_2]);
     assert.deepEqual((await scene.swept(START + 2_000)).sort(), [`ann ${PAGE_1}`, `ann ${PAGE_2}`]);
@@ -91,27 +91,20 @@ export function leaseContract(rule: Rule): void {
     assert.equal(await renew(scene, START + 2_000), 1);
   });
 
-  rule('a release that is taken back restores deadlines and leases', async (scene) => {
-    await scene.set('ann', PAGE_1, A);
-    await scene.set('ann', PAGE_2, LEASED);
-    await scene.set('bob', PAGE_2, LEASED);
-    await release(scene, START, START + 2_000);
-    await release(scene, START + 1, START + 1_000);
-    await retain(scene, START + 999);
-    assert.equal(await renew(scene, START + 1_000), 2);
-    assert.deepEqual(await scene.swept(START + TTL), [`ann ${PAGE_1}`]);
-    assert.deepEqual((await scene.swept(START + 1_000 + TTL)).sort(), [`ann ${PAGE_2}`, `bob ${PAGE_2}`]);
-  });
-
   rule(
-    'a lease that a release has left without holds begins again when the release is taken back',
+    'a release that is taken back restores deadlines, of holds that had a lease that of the lease',
     async (scene) => {
-      await scene.set('ann', PAGE_1, LEASED);
+      await scene.set('ann', PAGE_1, A);
+      await scene.set('ann', PAGE_2, { ...LEASED, until: START + TTL + 1 });
+      await scene.set('bob', PAGE_2, { ...LEASED, until: START + TTL + 1 });
       await release(scene, START, START + 2_000);
-      assert.equal(await renew(scene, START + 1), 0);
-      await retain(scene, START + 1);
-      assert.equal(await renew(scene, START + 2), 1);
-      assert.deepEqual(await scene.swept(START + 2 + TTL), [`ann ${PAGE_1}`]);
+      await release(scene, START + 1, START + 1_000);
+      await release(scene, START + 1, START + 1_000, 'process');
+      await retain(scene, START + 999);
+      assert.equal(await renew(scene, START + 1_000), 1);
+      assert.deepEqual(await scene.swept(START + TTL), [`ann ${PAGE_1}`]);
+      assert.deepEqual(await scene.swept(START + TTL + 1), [`ann ${PAGE_2}`]);
+      assert.deepEqual(await scene.swept(START + 1_000 + TTL), [`bob ${PAGE_2}`]);
     },
   );
 
@@ -133,6 +126,15 @@ export function leaseContract(rule: Rule): void {
     assert.deepEqual(events.at(-1), { type: 'departed', userId: 'ann', location: PAGE_2, reason: 'absent' });
     await release(scene, START + 1, START + 2_000);
     watch.assertOrder();
+  });
+
+  rule('a release without a lease leaves what the connection holds by one', async (scene) => {
+    await scene.set('ann', PAGE_1, LEASED);
+    await scene.set('ann', PAGE_2, A);
+    await release(scene, START, START);
+    assert.deepEqual(await scene.locationsOf('ann'), [PAGE_1]);
+    await release(scene, START, START + 2_000);
+    assert.equal(await renew(scene, START + 1), 1);
   });
 
   rule('a release of one lease leaves what the connection holds by another', async (scene) => {

@@ -3,7 +3,7 @@
 -- KEYS, ARGV 1: see group.lua
 -- ARGV 2 user
 --      3 connection
---      4 lease  only those that belong to this lease; an empty text for all
+--      4 lease  those that belong to this lease; an empty text for those that belong to none
 --      5 at     when they end, unless their deadline comes first; at once where that is not after now
 --      6 due, 7 entry   of the entry that the caller has just added to the index of due groups, or empty texts
 -- Answers 1; 0 and 2 as set.lua does, when nothing was done.
@@ -16,14 +16,14 @@ end
 local is_any = false
 for _, presence in ipairs(has_records() and presences_of('u', user) or {}) do
   local record = connection_of(presence) == connection and record_of(presence)
-  local deadline = record and (lease == '' or record.lease == lease) and deadline_by(presence, record) or 0
+  local deadline = record and record.lease == lease and deadline_by(presence, record) or 0
   if deadline > now then
     is_any = true
     if at <= now then
       leave(presence, 'absent')
     elseif deadline > at then
       if record.released == '' then
-        record.released = string.format('%.0f=%s', deadline, record.lease)
+        record.released = string.format('%.0f=', deadline)
       end
       end_at(presence, record, ARGV[5], '')
       write_record(presence, record)

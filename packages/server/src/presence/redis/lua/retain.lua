@@ -6,13 +6,8 @@
 for _, presence in ipairs(has_records() and presences_of('u', ARGV[2]) or {}) do
   local record = connection_of(presence) == ARGV[3] and record_of(presence)
   if record and record.released ~= '' and deadline_by(presence, record) > now then
-    local deadline, lease = record.released:match('^(%d+)=(.*)$')
-    -- A lease that has lost its last presence meanwhile begins again; one that has ended does not.
-    local ends = lease ~= '' and redis.call('ZSCORE', deadlines, '\0' .. lease) or deadline
-    if tonumber(ends) > now then
-      end_at(presence, record, ends, lease)
-      record.released = ''
-      write_record(presence, record)
-    end
+    end_at(presence, record, record.released:match('^%d+'), '')
+    record.released = ''
+    write_record(presence, record)
   end
 end
