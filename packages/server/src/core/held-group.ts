@@ -13,8 +13,6 @@ export interface Holder {
   readonly userId: string;
   /** An event of the group: the user has left the location, or has come to it. Null: all locations. */
   onEvent(location: Json | null, isThere: boolean): void;
-  /** Whether it holds a location of which no event said that the user has left it. */
-  readonly holdsAnything: boolean;
 }
 
 /** A connection whose holds end. */
@@ -40,8 +38,9 @@ type Release = Omit<Parameters<PresenceStore['release']>[0], 'now'>;
 const RELEASED_AT_ONCE = 100;
 
 /**
- * The holds of one group that belong to this process' lease. The group is watched: an update of another caller can end a hold, and
- * then it is not set again. A lease without holds that no event has ended was lost by the engine.
+ * The holds of one group that belong to this process' lease. A lease that is gone, or has had fewer updates than were applied, was
+ * lost by the engine, and its holds are set again. The group is watched: an update of another caller can end a hold, and then it is
+ * not set again either.
  */
 export class HeldGroup<Connection = unknown> {
   readonly scope: PresenceScope;
@@ -56,13 +55,12 @@ export class HeldGroup<Connection = unknown> {
   /** Releases that failed, by user and connection. The lease goes on meanwhile, so they are repeated until one succeeds. */
   readonly #unreleased = new Map<string, Release>();
   #watch: Promise<PresenceWatch> | null = null;
-  #checkedAt: number;
+  /** So many updates with the lease were applied at least. */
+  #applied = 0;
   /** Some holds are not set with the lease yet, which replaced one that was lost. */
   #isIncomplete = false;
   /** Holds are being set with the lease. */
   #completing: Promise<void> | null = null;
-  /** The lease had no holds at the last renewal, which ended at {@link #checkedAt}. An event with the reason may be under way. */
-  #isMissing = false;
 
   constructor(scope: PresenceScope, owner: Owner<Connection>, ttlMs: number) {
     this.scope = scope;
@@ -70,7 +68,6 @@ export class HeldGroup<Connection = unknown> {
     this.#ttlMs = ttlMs;
     this.#lease = owner.newLease();
     this.#renewedAt = owner.now;
-    this.#checkedAt = owner.now;
   }
 
   /** No connection holds anything, and none is about to. */
@@ -78,10 +75,8 @@ export class HeldGroup<Connection = unknown> {
     return this.#holders.size === 0 && this.#updates === 0 && this.#unreleased.size === 0;
   }
 
-  /** `recheckMs`: how long an event with the reason for missing holds may be under way. */
-  isDue(now: number, intervalMs: number, recheckMs: number): boolean {
+  isDue(now: number, intervalMs: number): boolean {
     if (this.#unreleased.size > 0 || this.#isIncomplete) return true;
-    if (this.#isMissing) return Math.abs(now - this.#checkedAt) >= recheckMs;
     return Math.abs(now - this.#renewedAt) >= intervalMs;
   }
 
@@ -134,7 +129,15 @@ export class HeldGroup<Connection = unknown> {
     this.#unreleased.delete(releaseKey(userId, connection));
   }
 
-  /** Extends the lease, and sets its holds again where the engine has lost it. @throws StoreUnavailableError */
+  /** An update with the lease was applied. */
+  applied(lease: string): void {
+    if (lease === this.#lease) this.#applied += 1;
+  }
+
+  /**
+   * Extends the lease, and sets its holds again where the engine has lost it, or its last updates. A hold that was ended is no
+   * reason: the lease and its count of updates stay. @throws StoreUnavailableError
+   */
   async renew(): Promise<void> {
     await this.#releaseAgain();
     if (this.#holders.size === 0) return;
@@ -142,15 +145,14 @@ export class HeldGroup<Connection = unknown> {
     const lease = this.#lease;
     const expiresAt = now + this.#ttlMs;
     const watch = await this.#watched();
-    const [holds] = await Promise.all([
+    const applied = this.#applied;
+    const [state] = await Promise.all([
       presence.renewLease({ ...this.scope, lease, expiresAt, now }),
       watch.renew(now),
     ]);
     this.#renewedAt = now;
-    this.#checkedAt = this.#owner.now;
-    const isMissing = holds === 0 && this.#holdsAnything();
-    if (isMissing && this.#isMissing) await this.#replace(lease);
-    this.#isMissing = isMissing && !this.#isMissing;
+    const isLost = applied > 0 && (state === null || state.updates < applied);
+    if (isLost) await this.#replace(lease);
     if (this.#isIncomplete) await this.#complete();
   }
 
@@ -171,17 +173,11 @@ export class HeldGroup<Connection = unknown> {
     }
   }
 
-  #holdsAnything(): boolean {
-    for (const own of this.#holders.values())
-      for (const holder of own.values()) if (holder.holdsAnything) return true;
-    return false;
-  }
-
   /** Sets all holds with another lease. Where that fails in between, each renewal tries again. */
   async #replace(lost: string): Promise<void> {
     // Another update may have replaced it.
     if (this.#lease !== lost) return;
-    this.#lease = this.#owner.newLease();
+    this.#beginLease();
     this.#isIncomplete = true;
     await this.#complete();
   }
@@ -199,10 +195,15 @@ export class HeldGroup<Connection = unknown> {
     try {
       await this.#owner.setAgain(connections, this, lease);
     } catch (error) {
-      if (error instanceof LeaseEndedError) this.#lease = this.#owner.newLease();
+      if (error instanceof LeaseEndedError) this.#beginLease();
       throw error;
     }
     this.#isIncomplete = false;
+  }
+
+  #beginLease(): void {
+    this.#lease = this.#owner.newLease();
+    this.#applied = 0;
   }
 
   async #releaseAgain(): Promise<void> {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { Repeated } from '../concurrency/repeated.ts';
-import type { PresenceStore } from '../presence/presence-store.ts';
+import { type PresenceStore, WATCH_LEASE_MS } from '../presence/presence-store.ts';
 import { StoreUnavailableError } from '../values/engine-errors.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import { slices } from '../values/slices.ts';
@@ -44,18 +44,18 @@ export class HeldPresence {
   /** By project, user and connection: open ones, and those that may come back. */
   readonly #connections = new Map<string, PresenceConnection>();
   readonly #stop: () => void;
-  /** How often a lease is renewed, in milliseconds, and how often leases are checked for that. */
+  /** How often a lease is renewed, in milliseconds. */
   readonly #renewalMs: number;
-  readonly #tickMs: number;
   #leases = 0;
   #moves = 0;
   readonly #renewal = new Repeated(() => this.#renew());
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#renewalMs = (parts.presenceTtlSeconds * 1_000) / RENEWALS_PER_LIFE;
-    this.#tickMs = Math.min(TICK_MS, this.#renewalMs);
-    this.#stop = parts.clock.every(this.#tickMs, () => this.#tick());
+    // Watches of groups are renewed with the leases.
+    const lifeMs = Math.min(parts.presenceTtlSeconds * 1_000, WATCH_LEASE_MS);
+    this.#renewalMs = lifeMs / RENEWALS_PER_LIFE;
+    this.#stop = parts.clock.every(Math.min(TICK_MS, this.#renewalMs), () => this.#tick());
   }
 
   close(): void {
@@ -114,7 +114,10 @@ export class HeldPresence {
           throw error;
         }
         if (change.kind === 'absent') connection.forget(group, change.location);
-        else connection.remember(group, writer, change);
+        else {
+          group.applied(lease);
+          connection.remember(group, writer, change);
+        }
       }),
     );
   }
@@ -134,6 +137,7 @@ export class HeldPresence {
         if (!connection.isAt(group, change, move)) return;
         try {
           await this.#parts.clients.putPresence(writer, change, { connection: connection.name, lease });
+          group.applied(lease);
         } catch (error) {
           if (error instanceof StoreUnavailableError || error instanceof LeaseEndedError) throw error;
           connection.forget(group, change.location);
@@ -167,7 +171,7 @@ export class HeldPresence {
       if (group.isIdle) {
         this.#groups.delete(key);
         void this.#safely(() => group.end());
-      } else if (group.isDue(this.now, this.#renewalMs, this.#tickMs)) due.push(group);
+      } else if (group.isDue(this.now, this.#renewalMs)) due.push(group);
     }
     for (const some of slices(due, RENEWED_AT_ONCE))
       await Promise.all(some.map((group) => this.#safely(() => group.renew())));

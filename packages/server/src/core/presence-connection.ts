@@ -222,7 +222,6 @@ export class PresenceConnection {
   }
 
   #holderIn(holds: ReadonlyMap<Json, Hold>): Holder {
-    const isOpen = () => this.#endsAt === null;
     return {
       userId: this.userId,
       onEvent(location, isThere) {
@@ -231,9 +230,6 @@ export class PresenceConnection {
             hold.isEnded = !isThere;
             hold.hasLeft ||= !isThere;
           }
-      },
-      get holdsAnything() {
-        return isOpen() && holds.values().some(({ isEnded }) => !isEnded);
       },
     };
   }

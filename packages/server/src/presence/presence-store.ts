@@ -24,7 +24,9 @@
  *   hold, with the earliest deadline. The deadline of a location or a connection is the latest of its holds.
  * - **Leases.** A hold can belong to a lease instead of having a deadline of its own. A lease is of one group and of one process,
  *   which names it, and its deadline is that of all its holds: one step extends it, however many there are. Holds of a lease that
- *   reached its deadline ended; the lease never lives again, and its name may be used for a new one when it is swept.
+ *   reached its deadline ended; the lease never lives again, and its name may be used for a new one when it is swept. It lives until
+ *   then without holds too, and counts its updates. So a process can distinguish holds that were ended, by an absence or a bound, from
+ *   those that the engine has lost, with the lease or with its last updates.
  * - **Releases.** A connection that closed is released at a later time, so that it can come back: until then its holds live, and a
  *   `set` of the connection takes back the hold that it sets, `retain` all of them.
  * - **Data** is a JSON text of at most `limits.PRESENCE_DATA_MAX_BYTES`. It belongs to a hold. The data of a location are those of
@@ -104,6 +106,14 @@ export interface PresentUser extends UserLocations {
   readonly userId: string;
   /** The membership for which the locations were set. */
   readonly incarnation: Incarnation;
+}
+
+/** A lease that has not ended. */
+export interface LeaseState {
+  /** How many updates with the lease were applied, refreshes among them, since it began. */
+  readonly updates: number;
+  /** How many live holds belong to it: those that are to be released do not. */
+  readonly holds: number;
 }
 
 /** A connection of a user in a group. */
@@ -287,10 +297,12 @@ export interface PresenceStore {
   /** Takes back a release: each live hold of the connection has the deadline that it, or its lease, had before, and no lease. */
   retain(connection: ConnectionScope & { now: number }): Promise<void>;
   /**
-   * Extends a lease, in one small step. Answers how many live holds belong to it: those that are to be released do not. 0 where
-   * there is no such lease, or it has ended, which changes nothing: the process sets its holds again with another lease.
+   * Extends a lease, in one small step. Null where there is no such lease, or it has ended, which changes nothing: the process sets
+   * its holds again with another lease.
    */
-  renewLease(lease: PresenceScope & { lease: string; expiresAt: number; now: number }): Promise<number>;
+  renewLease(
+    lease: PresenceScope & { lease: string; expiresAt: number; now: number },
+  ): Promise<LeaseState | null>;
   /** Users after `after` who are present at locations that pass the filter; of each, the locations that pass. */
   find(
     reading: PresenceScope & { filter: LocationFilter; after: string | null; limit: number; now: number },

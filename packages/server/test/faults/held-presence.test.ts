@@ -1,11 +1,13 @@
 /** What sockets hold while Redis cannot be reached for a while, or has lost everything. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { canonicalLocation, type Location } from '@rollcall/protocol';
+import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
 import { Browser } from '../support/browser.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 import { Presence } from '../support/presence-client.ts';
 import { Project } from '../support/project-client.ts';
-import { freshRedisUrl, removeKeys, skipsRedis } from '../support/redis.ts';
+import { freshRedisUrl, keysOf, removeKeys, skipsRedis, snapshotOf } from '../support/redis.ts';
 import { withServer } from '../support/server.ts';
 import { SlowProxy } from '../support/slow-proxy.ts';
 import { openSockets, SocketClient, withSockets } from '../support/socket-client.ts';
@@ -45,6 +47,19 @@ async function withWorld(use: (world: World) => Promise<void>): Promise<void> {
 }
 
 const isReadable = async (p: Presence) => (await p.project.get('/v1/groups/g/presence')).status === 200;
+
+/** Sets the user absent in the group `g` of the only project, as another process does. */
+async function setAbsent(redisUrl: string, userId: string, location: Location, now: number): Promise<void> {
+  const store = await openRedisPresence({ url: redisUrl });
+  try {
+    const [key] = await keysOf(new URL(redisUrl).searchParams.get('prefix') as string, '*:g}:index');
+    const project = Number(/\{(\d+):g\}/.exec(key as string)?.[1]);
+    const absence = { project, groupId: 'g', userId, location: canonicalLocation(location), now };
+    assert.equal(await store.clear(absence), true);
+  } finally {
+    await store.close();
+  }
+}
 
 const skip = await skipsRedis();
 
@@ -125,6 +140,39 @@ describe('presence that sockets hold while Redis is away', { skip }, () => {
         await until('the older location', async () =>
           JSON.stringify(await p.locationsOf('a')).includes('"2"'),
         );
+      }),
+    ));
+
+  test('an absence whose event is lost, because the server could not be reached meanwhile, ends what a socket holds for good', () =>
+    withWorld(({ p, clock, proxy, redisUrl }) =>
+      withSockets(async (keep) => {
+        const socket = await keep(SocketClient.of(p.project, 'a', 'g'));
+        await socket.ok('present', { location: AT });
+        proxy.cut();
+        await setAbsent(redisUrl, 'a', AT, clock.now());
+        proxy.mend();
+        await until('Redis to be back', () => isReadable(p));
+        await p.pass(clock, LIFE_SECONDS);
+        assert.deepEqual(await p.ephemeral(), {});
+        await socket.ok('present', { location: AT });
+        assert.deepEqual(await p.locationsOf('a'), [AT]);
+      }),
+    ));
+
+  test('a location that Redis has lost with its last writes is set again, although others hold presence in the group', () =>
+    withWorld(({ p, clock, redisUrl }) =>
+      withSockets(async (keep) => {
+        const stays = await keep(SocketClient.of(p.project, 'b', 'g'));
+        await stays.ok('present', { location: THERE });
+        const restore = await snapshotOf(new URL(redisUrl).searchParams.get('prefix') as string);
+        const socket = await keep(SocketClient.of(p.project, 'a', 'g'));
+        await socket.ok('present', { location: AT });
+        await restore();
+        assert.deepEqual(await p.ephemeral(), { b: [THERE] });
+        await p.pass(clock, LIFE_SECONDS);
+        assert.deepEqual(await p.ephemeral(), { a: [AT], b: [THERE] });
+        socket.ws.close();
+        await until('the release', async () => (await p.locationsOf('a')).length === 0);
       }),
     ));
 });

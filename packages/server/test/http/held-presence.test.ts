@@ -10,6 +10,7 @@ import { HeldPresence } from '../../src/core/held-presence.ts';
 import { type PresenceChange, presenceChange } from '../../src/core/presence-change.ts';
 import type { PresenceConnection } from '../../src/core/presence-connection.ts';
 import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
+import type { PresenceStore, PresenceWatch } from '../../src/presence/presence-store.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { MovedClock } from '../support/moved-clock.ts';
@@ -205,5 +206,115 @@ test('lost locations that an error has prevented from being set again are set la
     );
   } finally {
     held.close();
+  }
+});
+
+const scope = { project, groupId: 'g' };
+const LONG_SECONDS = 600;
+
+/** A process whose connections hold presence of user a in the engine, without a check of eligibility. */
+function processOn(
+  presence: PresenceStore,
+  clock: MovedClock,
+  presenceTtlSeconds = TTL_SECONDS,
+): HeldPresence {
+  const clients: Pick<ClientSessions, 'putPresence'> = {
+    async putPresence(_writer, change, holder) {
+      const now = clock.now();
+      const update = { ...scope, ...change, ...holder, userId: 'a', now };
+      if (change.kind === 'absent') await presence.clear(update);
+      else await presence.set({ ...update, incarnation: 1, expiresAt: now + presenceTtlSeconds * 1_000 });
+    },
+  };
+  const log = pino({ level: 'silent' });
+  return new HeldPresence({ clients: clients as ClientSessions, presence, clock, log, presenceTtlSeconds });
+}
+
+async function passSeconds(clock: MovedClock, presence: PresenceStore, seconds: number): Promise<void> {
+  for (let second = 0; second < seconds; second += 1) {
+    clock.move(1_000);
+    await presence.sweep(clock.now());
+    await nextIteration();
+  }
+}
+
+async function locationsOf(presence: PresenceStore, clock: MovedClock): Promise<readonly string[]> {
+  return (await presence.locationsOf({ ...scope, userId: 'a', incarnation: 1, now: clock.now() })).locations;
+}
+
+test('an absence whose event is lost ends what a connection holds for good', async () => {
+  const presence = createMemoryPresence();
+  const clock = new MovedClock();
+  const silent: PresenceWatch = {
+    position: { epoch: 'e', offset: 0 },
+    since: async () => null,
+    renew: async () => {},
+    close: () => {},
+  };
+  presence.watch = async () => silent;
+  const held = processOn(presence, clock);
+  try {
+    await (await held.open(project, 'a', 'page')).put(writer, at('1'));
+    await presence.clear({ ...scope, userId: 'a', location: at('1').location, now: clock.now() });
+    await passSeconds(clock, presence, 3 * TTL_SECONDS);
+    assert.deepEqual(await locationsOf(presence, clock), []);
+  } finally {
+    held.close();
+  }
+});
+
+test('an absence ends what a connection holds for good, also where presence lives longer than a watch', async () => {
+  const presence = createMemoryPresence();
+  const clock = new MovedClock();
+  const held = processOn(presence, clock, LONG_SECONDS);
+  try {
+    const connection = await held.open(project, 'a', 'page');
+    await connection.put(writer, at('1'));
+    await passSeconds(clock, presence, LONG_SECONDS / 2);
+    await presence.clear({ ...scope, userId: 'a', location: at('1').location, now: clock.now() });
+    await passSeconds(clock, presence, LONG_SECONDS);
+    assert.deepEqual(await locationsOf(presence, clock), []);
+    // The event of the absence came too, so the location does not come back with the loss of everything.
+    await presence.close();
+    await passSeconds(clock, presence, LONG_SECONDS);
+    assert.deepEqual(await locationsOf(presence, clock), []);
+  } finally {
+    held.close();
+  }
+});
+
+test('an absence from the newest location of a region ends it for good, where another process has the next newest', async () => {
+  const presence = createMemoryPresence();
+  const clock = new MovedClock();
+  const [one, two] = [processOn(presence, clock), processOn(presence, clock)];
+  try {
+    await (await one.open(project, 'a', 'one')).put(writer, at('1'));
+    await (await two.open(project, 'a', 'two')).put(writer, at('2'));
+    await presence.clear({ ...scope, userId: 'a', location: at('2').location, now: clock.now() });
+    await passSeconds(clock, presence, 2 * TTL_SECONDS);
+    assert.deepEqual(await locationsOf(presence, clock), [at('1').location]);
+  } finally {
+    one.close();
+    two.close();
+  }
+});
+
+test('a connection that moved to another process stays present when the process before notices its end', async () => {
+  for (const seconds of [1, 12, 16, 25, 40]) {
+    const presence = createMemoryPresence();
+    const clock = new MovedClock();
+    const [before, after] = [processOn(presence, clock), processOn(presence, clock)];
+    try {
+      const old = await before.open(project, 'a', 'page');
+      await old.put(writer, at('1'));
+      await (await after.open(project, 'a', 'page')).put(writer, at('1'));
+      // The process before has not noticed that its socket is gone.
+      await passSeconds(clock, presence, seconds);
+      await old.close(0);
+      assert.deepEqual(await locationsOf(presence, clock), [at('1').location], `after ${seconds} s`);
+    } finally {
+      before.close();
+      after.close();
+    }
   }
 });

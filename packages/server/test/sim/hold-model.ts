@@ -1,5 +1,5 @@
 import { compareCodePoints } from '@rollcall/protocol';
-import type { PresenceUpdate, UserLocations } from '../../src/presence/presence-store.ts';
+import type { LeaseState, PresenceUpdate, UserLocations } from '../../src/presence/presence-store.ts';
 import type { Json } from '../../src/values/json.ts';
 
 interface Hold {
@@ -21,7 +21,10 @@ type Named = Pick<Hold, 'userId' | 'region' | 'connection'>;
 /** A naive model of the holds of one group: one list that every operation searches. */
 export class HoldModel {
   holds: Hold[] = [];
+  /** The deadline of each lease. */
   readonly leases = new Map<string, number>();
+  /** How many updates each lease has had. */
+  readonly updates = new Map<string, number>();
   #order = 0;
 
   endsAt({ lease, deadline }: Hold): number {
@@ -40,6 +43,7 @@ export class HoldModel {
   /** Ends the holds of a lease that has ended, so that its name may be used again. */
   dropLease(lease: string): void {
     this.#drop(this.holds.filter((hold) => hold.lease === lease));
+    this.leases.delete(lease);
   }
 
   set({ userId, region, connection, location, data, lease, expiresAt, now }: PresenceUpdate): void {
@@ -86,7 +90,6 @@ export class HoldModel {
         hold.deadline = at;
       }
     }
-    this.#dropLeases();
   }
 
   retain(userId: string, connection: string, now: number): void {
@@ -96,16 +99,17 @@ export class HoldModel {
     }
   }
 
-  /** How many live holds belong to the lease. */
-  renewLease(lease: string, expiresAt: number, now: number): number {
+  renewLease(lease: string, expiresAt: number, now: number): LeaseState | null {
     const endsAt = this.leases.get(lease) ?? 0;
-    if (endsAt <= now) return 0;
+    if (endsAt <= now) return null;
     this.leases.set(lease, Math.max(endsAt, expiresAt));
-    return this.holds.filter((hold) => hold.lease === lease).length;
+    const holds = this.holds.filter((hold) => hold.lease === lease).length;
+    return { updates: this.updates.get(lease) ?? 0, holds };
   }
 
   sweep(now: number): void {
     this.#drop(this.holds.filter((hold) => !this.isLive(hold, now)));
+    for (const [lease, endsAt] of this.leases) if (endsAt <= now) this.leases.delete(lease);
   }
 
   locationsOf(userId: string, now: number): UserLocations {
@@ -135,18 +139,13 @@ export class HoldModel {
     hold.released = null;
     hold.lease = lease;
     hold.deadline = expiresAt;
-    if (lease !== undefined) this.leases.set(lease, Math.max(this.leases.get(lease) ?? 0, expiresAt));
-    this.#dropLeases();
+    if (lease === undefined) return;
+    if (!this.leases.has(lease)) this.updates.delete(lease);
+    this.leases.set(lease, Math.max(this.leases.get(lease) ?? 0, expiresAt));
+    this.updates.set(lease, (this.updates.get(lease) ?? 0) + 1);
   }
 
   #drop(ended: readonly Hold[]): void {
     this.holds = this.holds.filter((hold) => !ended.includes(hold));
-    this.#dropLeases();
-  }
-
-  #dropLeases(): void {
-    for (const lease of this.leases.keys()) {
-      if (!this.holds.some((hold) => hold.lease === lease)) this.leases.delete(lease);
-    }
   }
 }

@@ -129,10 +129,10 @@ export class HoldSimulation {
     const lease = `l${this.#lease}`;
     const expiresAt = this.#now + this.#random.below(3_000);
     const renewal = { ...SCOPE, lease, expiresAt, now: this.#now };
-    const size = this.#model.renewLease(lease, expiresAt, this.#now);
-    assert.equal(await this.#store.renewLease(renewal), size, 'renewLease');
+    const state = this.#model.renewLease(lease, expiresAt, this.#now);
+    assert.deepEqual(await this.#store.renewLease(renewal), state, 'renewLease');
     // A sweep may or may not have dropped an ended one.
-    if (size === 0) this.#lease += 1;
+    if (state === null) this.#lease += 1;
   }
 
   #present(passes: (location: Json) => boolean): PresentUser[] {

@@ -44,17 +44,47 @@ export async function removeKeys(prefix: string): Promise<void> {
   await removeKeysOf((other) => other === prefix);
 }
 
-async function removeKeysOf(isOwn: (prefix: string) => boolean): Promise<void> {
+/** The names of the keys with the prefix that match the rest. */
+export function keysOf(prefix: string, rest = '*'): Promise<string[]> {
+  return withClient((client) => client.keys(`${prefix}:${rest}`));
+}
+
+/** Stores the keys with the prefix as they are now. Resolves to what brings them back, as a restart from an older snapshot does. */
+export async function snapshotOf(prefix: string): Promise<() => Promise<void>> {
+  const stored = await withClient(async (client) =>
+    Promise.all(
+      (await client.keys(`${prefix}:*`)).map(
+        async (key) => [key, await client.pexpiretime(key), await client.dumpBuffer(key)] as const,
+      ),
+    ),
+  );
+  return async () => {
+    await removeKeys(prefix);
+    await withClient(async (client) => {
+      for (const [key, endsAt, value] of stored) {
+        await client.restore(key, Math.max(endsAt, 0), value, 'REPLACE', 'ABSTTL');
+      }
+    });
+  };
+}
+
+async function withClient<Result>(use: (client: Redis) => Promise<Result>): Promise<Result> {
   const client = plainClient(redisUrl());
   try {
     await client.connect();
+    return await use(client);
+  } finally {
+    client.disconnect();
+  }
+}
+
+function removeKeysOf(isOwn: (prefix: string) => boolean): Promise<void> {
+  return withClient(async (client) => {
     for await (const keys of client.scanStream({ match: 'rollcall?test*', count: 1_000 })) {
       const own = (keys as string[]).filter((key) => isOwn(key.slice(0, key.indexOf(':'))));
       if (own.length > 0) await client.unlink(...own);
     }
-  } finally {
-    client.disconnect();
-  }
+  });
 }
 
 function plainClient(url: string): Redis {

@@ -6,6 +6,7 @@ import {
   type ConnectionScope,
   type Expiry,
   type GroupEvent,
+  type LeaseState,
   type LeaveReason,
   type PresenceChange,
   type PresenceCount,
@@ -50,7 +51,7 @@ export function createMemoryPresence(): PresenceStore {
 class MemoryPresence implements PresenceStore {
   readonly isInProcess = true;
   readonly metrics = [];
-  readonly #tally: Tally = { presences: 0 };
+  readonly #tally: Tally = { presences: 0, groups: 0 };
   readonly #groups = new ScopedMap<PresentGroup>();
   readonly #deadlines = new Deadlines();
   readonly #logs = new GroupLogs();
@@ -62,6 +63,7 @@ class MemoryPresence implements PresenceStore {
   async close(): Promise<void> {
     this.#groups.clear();
     this.#tally.presences = 0;
+    this.#tally.groups = 0;
     this.#deadlines.clear();
     this.#logs.clear();
   }
@@ -116,11 +118,11 @@ class MemoryPresence implements PresenceStore {
     for (const presence of this.#heldBy(connection)) this.#records.retain(presence);
   }
 
-  async renewLease(renewal: Parameters<PresenceStore['renewLease']>[0]): Promise<number> {
+  async renewLease(renewal: Parameters<PresenceStore['renewLease']>[0]): Promise<LeaseState | null> {
     const lease = this.#groups.find(renewal)?.leases.get(renewal.lease);
-    if (lease === undefined || lease.expiresAt <= renewal.now) return 0;
+    if (lease === undefined || lease.expiresAt <= renewal.now) return null;
     this.#records.renewLease(lease, renewal.expiresAt);
-    return lease.presences.size;
+    return { updates: lease.updates, holds: lease.presences.size };
   }
 
   async find(reading: Parameters<PresenceStore['find']>[0]): Promise<PresentUsers> {
@@ -162,19 +164,19 @@ class MemoryPresence implements PresenceStore {
     const expiries: Expiry[] = [];
     let visited = 0;
     for (const due of this.#deadlines.takeDue(now)) {
-      // A lease ends with its last presence.
       for (const presence of due instanceof Lease ? due.presences : [due as Presence | null]) {
         if (presence !== null) this.#expire(presence, now, expiries);
         visited += 1;
         if (visited % SWEPT_PER_TICK === 0) await nextIteration();
       }
+      if (due instanceof Lease) this.#endLease(due);
     }
     this.#logs.sweep(now);
     return expiries;
   }
 
   async count(): Promise<PresenceCount> {
-    return { presences: this.#tally.presences, groups: this.#groups.size };
+    return { presences: this.#tally.presences, groups: this.#tally.groups };
   }
 
   async watch(scope: PresenceScope, now: number, watcher: PresenceWatcher): Promise<PresenceWatch> {
@@ -254,6 +256,13 @@ class MemoryPresence implements PresenceStore {
     this.#records.remove(presence);
     presence.group.remove(presence);
     if (presence.group.isEmpty) this.#groups.remove(presence.group);
+  }
+
+  /** Its presences have ended before. */
+  #endLease({ group, name }: Lease): void {
+    if (this.#groups.find(group) !== group) return;
+    group.leases.delete(name);
+    if (group.isEmpty) this.#groups.remove(group);
   }
 
   #addGroup({ project, groupId }: PresenceScope): PresentGroup {

@@ -30,7 +30,11 @@ export class PresenceRecords {
     const { record } = presence;
     if (record !== null) record.released = null;
     if (name === undefined || record === null) this.#endAt(presence, expiresAt);
-    else this.#join(presence, record, this.#leaseOf(presence, name, expiresAt));
+    else {
+      const lease = this.#leaseOf(presence, name, expiresAt);
+      lease.updates += 1;
+      this.#join(presence, record, lease);
+    }
   }
 
   /** Lets the presence end at a time that is before its deadline. */
@@ -86,10 +90,7 @@ export class PresenceRecords {
   #leave(presence: Presence, record: PresenceRecord): void {
     const { lease } = record;
     record.lease = null;
-    if (lease === null || !lease.presences.delete(presence) || lease.presences.size > 0) return;
-    this.#deadlines.remove(lease);
-    const { leases } = presence.group;
-    if (leases.get(lease.name) === lease) leases.delete(lease.name);
+    lease?.presences.delete(presence);
   }
 
   #leaseOf({ group }: Presence, name: string, expiresAt: number): Lease {
@@ -98,7 +99,7 @@ export class PresenceRecords {
       this.renewLease(known, expiresAt);
       return known;
     }
-    const lease = new Lease(detachString(name), expiresAt);
+    const lease = new Lease(group, detachString(name), expiresAt);
     group.leases.set(lease.name, lease);
     this.#deadlines.add(lease);
     return lease;

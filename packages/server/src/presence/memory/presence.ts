@@ -44,13 +44,17 @@ export class Deadline extends Link {
   }
 }
 
-/** The deadline of all presences that belong to it. It exists while it has one. */
+/** The deadline of all presences that belong to it. It exists until then, also without any. */
 export class Lease extends Deadline {
+  readonly group: PresenceGroup;
   readonly name: string;
   readonly presences = new Set<Presence>();
+  /** How many updates it has had. */
+  updates = 0;
 
-  constructor(name: string, expiresAt: number) {
+  constructor(group: PresenceGroup, name: string, expiresAt: number) {
     super(expiresAt);
+    this.group = group;
     this.name = name;
   }
 }

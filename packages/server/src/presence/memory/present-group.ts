@@ -10,12 +10,13 @@ import { SmallDirectory } from './small-directory.ts';
 const INDEXED_ABOVE = 24;
 const SMALL_BELOW = 12;
 
-/** How many presences there are in all groups. */
+/** How many presences there are in all groups, and how many groups have any. */
 export interface Tally {
   presences: number;
+  groups: number;
 }
 
-/** A group with at least one presence. */
+/** A group with at least one presence or lease. */
 export class PresentGroup implements PresenceGroup {
   readonly project: ProjectKey;
   readonly groupId: string;
@@ -39,12 +40,13 @@ export class PresentGroup implements PresenceGroup {
   }
 
   get isEmpty(): boolean {
-    return this.#directory.size === 0;
+    return this.#directory.size === 0 && (this.#leases === null || this.#leases.size === 0);
   }
 
   add(presence: Presence): void {
     this.#directory.add(presence);
     this.#tally.presences += 1;
+    if (this.#directory.size === 1) this.#tally.groups += 1;
     if (this.#directory.size > INDEXED_ABOVE && this.#directory instanceof SmallDirectory) {
       this.#moveTo(new IndexedDirectory());
     }
@@ -53,6 +55,7 @@ export class PresentGroup implements PresenceGroup {
   remove(presence: Presence): void {
     this.#directory.remove(presence);
     this.#tally.presences -= 1;
+    if (this.#directory.size === 0) this.#tally.groups -= 1;
     if (this.#directory.size < SMALL_BELOW && this.#directory instanceof IndexedDirectory) {
       this.#moveTo(new SmallDirectory());
     }
@@ -61,6 +64,7 @@ export class PresentGroup implements PresenceGroup {
   /** The group is dropped with all of its presences. */
   dropped(): void {
     this.#tally.presences -= this.#directory.size;
+    if (this.#directory.size > 0) this.#tally.groups -= 1;
   }
 
   #moveTo(directory: Directory): void {

@@ -9,6 +9,7 @@ import type { ProjectKey } from '../../values/project-key.ts';
 import {
   type Expiry,
   type GroupEvent,
+  type LeaseState,
   type PresenceChange,
   type PresenceCount,
   type PresenceScope,
@@ -101,13 +102,13 @@ class RedisPresence implements PresenceStore {
     await this.#engine.onGroup('retain', connection, now, userId, connection.connection);
   }
 
-  async renewLease(renewal: Parameters<PresenceStore['renewLease']>[0]): Promise<number> {
+  async renewLease(renewal: Parameters<PresenceStore['renewLease']>[0]): Promise<LeaseState | null> {
     const { lease, expiresAt, now } = renewal;
     const reply = await this.#engine.onGroup('renewLease', renewal, now, lease, expiresAt);
-    const [size, isOverdue] = reply as [number, number];
+    const [updates, holds, isOverdue] = reply as [number, number, number];
     // The index may be on another node, which is away; the next renewal tries again.
     if (isOverdue === 1) await this.#due.registerAgain(renewal, now).catch(() => {});
-    return size;
+    return updates < 0 ? null : { updates, holds };
   }
 
   async find(reading: Parameters<PresenceStore['find']>[0]): Promise<PresentUsers> {

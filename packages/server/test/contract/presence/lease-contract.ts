@@ -3,8 +3,11 @@ import { PAGE_1, PAGE_2, type PresenceScene, type Rule, SCOPE, SITE, START, TTL 
 
 const A = { connection: 'a' };
 const LEASED = { ...A, lease: 'process' };
-const renew = (scene: PresenceScene, now: number, expiresAt = now + TTL) =>
+const renewed = (scene: PresenceScene, now: number, expiresAt = now + TTL) =>
   scene.store.renewLease({ ...SCOPE, lease: 'process', now, expiresAt });
+/** How many holds the lease has; null where it has ended. */
+const renew = async (scene: PresenceScene, now: number, expiresAt?: number) =>
+  (await renewed(scene, now, expiresAt))?.holds ?? null;
 const release = (scene: PresenceScene, now: number, at: number, lease?: string) =>
   scene.store.release({ ...SCOPE, userId: 'ann', ...A, ...(lease !== undefined && { lease }), now, at });
 const retain = (scene: PresenceScene, now: number) =>
@@ -35,7 +38,7 @@ export function leaseContract(rule: Rule): void {
 
   rule('a lease that has ended is not renewed, and takes no holds before it is swept', async (scene) => {
     await scene.set('ann', PAGE_1, LEASED);
-    assert.equal(await renew(scene, START + TTL), 0);
+    assert.equal(await renew(scene, START + TTL), null);
     assert.equal((await scene.set('bob', PAGE_1, { ...LEASED, now: START + TTL })).leaseEnded, true);
     assert.deepEqual(await scene.ids({ now: START + TTL }), []);
     await scene.set('bob', PAGE_1, { ...A, lease: 'another', now: START + TTL });
@@ -45,21 +48,39 @@ export function leaseContract(rule: Rule): void {
     assert.equal(await renew(scene, START + TTL), 1);
   });
 
-  rule('a renewal never brings a deadline forward, and answers 0 for an unknown lease', async (scene) => {
-    assert.equal(await renew(scene, START), 0);
+  rule('a renewal never brings a deadline forward, and answers null for an unknown lease', async (scene) => {
+    assert.equal(await renew(scene, START), null);
     await scene.set('ann', PAGE_1, LEASED);
     assert.equal(await renew(scene, START, START + 1), 1);
     assert.deepEqual(await scene.ids({ now: START + TTL - 1 }), ['ann']);
   });
 
-  rule('a lease ends with its last hold', async (scene) => {
+  rule('a lease without holds lives until its deadline, and is not counted as presence', async (scene) => {
     await scene.set('ann', PAGE_1, LEASED);
     await scene.set('bob', PAGE_1, LEASED);
     await scene.set('ann', PAGE_1, A);
     assert.equal(await renew(scene, START), 1);
     await scene.clear('bob', PAGE_1);
-    assert.equal(await renew(scene, START), 0);
+    assert.equal(await renew(scene, START + 1), 0);
     assert.deepEqual(await scene.swept(START + TTL), [`ann ${PAGE_1}`]);
+    assert.equal(await renew(scene, START + TTL), 0);
+    assert.deepEqual(await scene.store.count(), { presences: 0, groups: 0 });
+    assert.equal((await scene.set('ann', PAGE_1, { ...LEASED, now: START + 2 * TTL })).leaseEnded, true);
+    await scene.swept(START + 2 * TTL);
+    assert.equal(await renew(scene, START + 2 * TTL), null);
+    await scene.set('ann', PAGE_1, { ...LEASED, now: START + 2 * TTL });
+    assert.deepEqual(await renewed(scene, START + 2 * TTL), { updates: 1, holds: 1 });
+  });
+
+  rule('a lease counts its updates, whatever becomes of its holds', async (scene) => {
+    await scene.set('ann', PAGE_1, LEASED);
+    await scene.set('ann', PAGE_1, LEASED);
+    await scene.set('ann', PAGE_2, { ...LEASED, region: PAGE_1 });
+    await scene.set('bob', PAGE_1, { ...LEASED, data: '{}' });
+    await scene.set('bob', PAGE_1, { ...LEASED, lease: 'another' });
+    await scene.set('cat', PAGE_1);
+    await scene.clear('ann', PAGE_2);
+    assert.deepEqual(await renewed(scene, START), { updates: 4, holds: 0 });
   });
 
   rule('leases of groups are apart', async (scene) => {

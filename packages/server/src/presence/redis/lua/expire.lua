@@ -23,12 +23,14 @@ end
 local due = redis.call('ZRANGEBYSCORE', deadlines, '-inf', ARGV[1], 'WITHSCORES', 'LIMIT', 0, limit)
 for at = 1, #due, 2 do
   if due[at]:sub(1, 1) == '\0' then
-    -- A lease ends with its last presence.
-    local from = 'e' .. due[at]:sub(2)
-    local entries =
-      redis.call('ZRANGEBYLEX', index, '[' .. from .. '\0', '(' .. from .. '\1', 'LIMIT', 0, math.max(limit - ended, 1))
-    if #entries == 0 then redis.call('ZREM', deadlines, due[at]) end
+    local lease, count = due[at]:sub(2), math.max(limit - ended, 1)
+    local from = 'e' .. lease
+    local entries = redis.call('ZRANGEBYLEX', index, '[' .. from .. '\0', '(' .. from .. '\1', 'LIMIT', 0, count)
     for _, lease_entry in ipairs(entries) do expire(lease_entry:sub(#from + 2), due[at + 1]) end
+    if #entries < count then
+      redis.call('ZREM', deadlines, due[at])
+      redis.call('HDEL', location_texts, '\0c' .. lease)
+    end
   else
     expire(due[at], due[at + 1])
   end

@@ -12,7 +12,7 @@
 --
 -- KEYS, in this order, all in the slot of the group
 --   1 location_texts  hash: presence -> location, or `=` and the location key for a presence with a connection; NUL, `l`, location
---                key -> location, for these; NUL, `h`, presence -> record
+--                key -> location, for these; NUL, `h`, presence -> record; NUL, `c`, lease -> how many updates it has had
 --   2 deadlines  sorted set: presence by deadline; NUL, lease by deadline
 --   3 index      sorted set, all of score 0 and so in the order of their bytes, which is that of code points:
 --                `u` presence; `l` location key, presence; `p` pair key, presence;
@@ -277,11 +277,10 @@ local function lease_size(lease)
   return redis.call('ZLEXCOUNT', index, '[e' .. lease .. '\0', '(e' .. lease .. '\1')
 end
 
--- Takes a presence out of its lease, which ends with its last one. The caller writes the record.
+-- Takes a presence out of its lease, which lives until its deadline without any. The caller writes the record.
 local function leave_lease(presence, record)
   if record.lease == '' then return end
   redis.call('ZREM', index, 'e' .. record.lease .. '\0' .. presence)
-  if lease_size(record.lease) == 0 then redis.call('ZREM', deadlines, '\0' .. record.lease) end
   record.lease = ''
 end
 
@@ -294,6 +293,7 @@ local function end_at(presence, record, deadline, lease)
     return
   end
   redis.call('ZADD', deadlines, 'GT', deadline, '\0' .. lease)
+  redis.call('HINCRBY', location_texts, '\0c' .. lease, 1)
   if record.lease ~= lease then
     leave_lease(presence, record)
     redis.call('ZREM', deadlines, presence)

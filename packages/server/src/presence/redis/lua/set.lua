@@ -171,7 +171,7 @@ local function set(presence, location, deadline, due, entry, lease, data)
   for _, other in ipairs(presences_at(user, location)) do others[#others + 1] = other end
   if own and own ~= location then unindex(presence, own) end
   put(presence, location, deadline, lease, data, was_live, others)
-  if not is_covered or redis.call('ZCARD', deadlines) == 1 then extend_expiry(deadline) end
+  if not is_covered or redis.call('PTTL', index) < 0 then extend_expiry(deadline) end
 
   local departed = left and left ~= location and not is_known_at(user, left) and left
   if arrived or departed then publish_arrival(presence, location, departed)
