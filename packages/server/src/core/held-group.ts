@@ -1,5 +1,6 @@
 import type {
   PresenceEvent,
+  PresencePosition,
   PresenceScope,
   PresenceStore,
   PresenceWatch,
@@ -55,6 +56,8 @@ export class HeldGroup<Connection = unknown> {
   /** Releases that failed, by user and connection. The lease goes on meanwhile, so they are repeated until one succeeds. */
   readonly #unreleased = new Map<string, Release>();
   #watch: Promise<PresenceWatch> | null = null;
+  /** The last event that was applied; null before the first watch. */
+  #position: PresencePosition | null = null;
   /** So many updates with the lease were applied at least. */
   #applied = 0;
   /** Some holds are not set with the lease yet, which replaced one that was lost. */
@@ -227,12 +230,42 @@ export class HeldGroup<Connection = unknown> {
       if (this.#watch === watch) this.#watch = null;
       void watch.then((own) => own.close()).catch(() => {});
     };
-    const watch: Promise<PresenceWatch> = presence.watch(this.scope, now, {
-      onEvent: (_offset, event) => this.#onEvent(event),
+    // Events that come while the missed ones are read.
+    let waiting: (() => void)[] | null = [];
+    const began = presence.watch(this.scope, now, {
+      onEvent: (offset, event, checksum) => {
+        const apply = () => this.#apply(offset, event, checksum);
+        if (waiting === null) apply();
+        else waiting.push(apply);
+      },
       onLost: lose,
+    });
+    const watch = began.then(async (own) => {
+      await this.#catchUp(own);
+      for (const apply of waiting ?? []) apply();
+      waiting = null;
+      return own;
     });
     watch.catch(lose);
     return watch;
+  }
+
+  /** Applies what happened since the watch before was lost. Where the engine does not have it any more, that stays unknown. */
+  async #catchUp(watch: PresenceWatch): Promise<void> {
+    try {
+      const missed = this.#position === null ? [] : await watch.since(this.#position);
+      for (const [, event] of missed ?? []) this.#onEvent(event);
+      this.#position = watch.position;
+    } catch (error) {
+      watch.close();
+      throw error;
+    }
+  }
+
+  #apply(offset: number, event: PresenceEvent, checksum?: string): void {
+    const { epoch } = this.#position as PresencePosition;
+    this.#position = { epoch, offset, ...(checksum !== undefined && { checksum }) };
+    this.#onEvent(event);
   }
 
   #onEvent(event: PresenceEvent): void {

@@ -154,6 +154,10 @@ describe('presence that sockets hold while Redis is away', { skip }, () => {
         await until('Redis to be back', () => isReadable(p));
         await p.pass(clock, LIFE_SECONDS);
         assert.deepEqual(await p.ephemeral(), {});
+        // The server has read what it missed.
+        await removeKeys(new URL(redisUrl).searchParams.get('prefix') as string);
+        await p.pass(clock, LIFE_SECONDS);
+        assert.deepEqual(await p.ephemeral(), {});
         await socket.ok('present', { location: AT });
         assert.deepEqual(await p.locationsOf('a'), [AT]);
       }),
