@@ -157,6 +157,19 @@ describe('a reader of a long list that stops reading', { skip: skipsPostgres }, 
 });
 
 describe('a transaction whose process is busy with something else', { skip: skipsPostgres }, () => {
+  test('a transaction that begins before its process is busy for seconds is applied', () =>
+    withDatabase(async (url) => {
+      const database = new PostgresDatabase(parsePostgresUrl(url));
+      const written = database.transaction({}, (transaction) => {
+        const begun = transaction.run(['SELECT 1']);
+        // What was sent leaves after this.
+        stayBusy();
+        return begun;
+      });
+      assert.deepEqual(await written, [[[1]]]);
+      await database.close();
+    }));
+
   test('a transaction in which nothing is sent for too long is unavailable', () =>
     withDatabase(async (url) => {
       const database = new PostgresDatabase({ ...parsePostgresUrl(url), idleInTransactionMs: 50 });

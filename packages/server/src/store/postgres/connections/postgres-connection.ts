@@ -57,7 +57,7 @@ export function planEachTime(text: string): string {
 }
 
 interface Sent {
-  readonly until: number;
+  until: number;
   readonly silenceMs: number;
   reject(error: unknown): void;
 }
@@ -72,6 +72,7 @@ export class PostgresConnection implements AsyncDisposable {
   readonly #cork = new TickCork();
   /** Since when the statement that is answered next is the next one, a time of `performance.now()`. */
   #awaitedSince = 0;
+  #checkedAt = performance.now();
   /** Why it can be used no more. */
   #end: StoreUnavailableError | null = null;
   /** Called once, when the connection has ended for whatever reason. */
@@ -82,8 +83,7 @@ export class PostgresConnection implements AsyncDisposable {
     this.#opened = opened;
     this.#client = client;
     this.#server = server;
-    // After a long event-loop tick, the answers that came meanwhile are read first.
-    this.#check = setInterval(() => setImmediate(() => this.#endIfLate()), CHECK_MS).unref();
+    this.#check = setInterval(() => this.#checkAnswers(), CHECK_MS).unref();
     client.on('error', (error) => this.destroy(error));
     client.on('end', () => this.destroy(new Error('the connection was closed')));
   }
@@ -169,6 +169,18 @@ export class PostgresConnection implements AsyncDisposable {
         else resolve((Array.isArray(result) ? result.at(-1) : result).rows);
       });
     });
+  }
+
+  /** The time of a long event-loop tick does not count: nothing was sent or read in it. What came meanwhile is read first. */
+  #checkAnswers(): void {
+    const now = performance.now();
+    const busyMs = now - this.#checkedAt - CHECK_MS;
+    this.#checkedAt = now;
+    if (busyMs > CHECK_MS) {
+      this.#awaitedSince += busyMs;
+      for (const sent of this.#sent) sent.until += busyMs;
+    }
+    setImmediate(() => this.#endIfLate());
   }
 
   #endIfLate(): void {
