@@ -43,7 +43,7 @@ import { transferContract } from './store/transfer-contract.ts';
 import { transferConversationContract } from './store/transfer-conversation-contract.ts';
 import { userContract } from './store/user-contract.ts';
 import { webhookContract } from './store/webhook-contract.ts';
-import { wholeListContract } from './store/whole-list-contract.ts';
+import { snapshotLimitContract, wholeListContract } from './store/whole-list-contract.ts';
 
 const SUBJECTS: Readonly<Record<string, (lab: StoreLab) => void>> = {
   'customers and projects': projectContract,
@@ -117,6 +117,13 @@ export function storeContract(name: string, makeSpace: MakeStoreSpace): void {
 export function conversationFeedSuite(name: string, makeSpace: MakeStoreSpace): void {
   suite(`the Store contract of streams of messages: ${name}`, makeSpace, [
     ['streams of messages', conversationFeedContract],
+  ]);
+}
+
+/** The part of the contract that limits what readers cost an engine. */
+export function snapshotLimitSuite(name: string, makeSpace: MakeStoreSpace): void {
+  suite(`the Store contract of snapshots: ${name}`, makeSpace, [
+    ['snapshots of readers', snapshotLimitContract],
   ]);
 }
 

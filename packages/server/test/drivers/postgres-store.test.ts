@@ -2,6 +2,7 @@ import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import {
   conversationContract,
   conversationFeedSuite,
+  snapshotLimitSuite,
   storeContract,
   webhookSuite,
 } from '../contract/store-contract.ts';
@@ -15,5 +16,6 @@ if (skipsPostgres === false) {
   storeContract('PostgreSQL', makeSpace);
   conversationContract('PostgreSQL', makeSpace);
   conversationFeedSuite('PostgreSQL', makeSpace);
+  snapshotLimitSuite('PostgreSQL', makeSpace);
   webhookSuite('PostgreSQL', makeSpace);
 }

@@ -5,6 +5,7 @@ import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import {
   conversationContract,
   conversationFeedSuite,
+  snapshotLimitSuite,
   storeContract,
   webhookSuite,
 } from '../contract/store-contract.ts';
@@ -20,4 +21,5 @@ const makeSpace = async () => {
 storeContract('SQLite', makeSpace);
 conversationContract('SQLite', makeSpace);
 conversationFeedSuite('SQLite', makeSpace);
+snapshotLimitSuite('SQLite', makeSpace);
 webhookSuite('SQLite', makeSpace);

@@ -82,7 +82,10 @@ export function wholeListContract(lab: StoreLab): void {
     await roster.applied(named('after'));
     assert.equal((await all(roster)).filter(({ name }) => name === 'after').length, GROUPS.length);
   });
+}
 
+/** How long an engine retains the rows of a reader. */
+export function snapshotLimitContract(lab: StoreLab): void {
   test('a reader of a list of all groups that takes nothing for 30 seconds loses its snapshot, and not before', async () => {
     const roster = await lab.project();
     await roster.applied(named('before'));
