@@ -18,9 +18,22 @@ import { MovedClock } from '../support/moved-clock.ts';
 const TTL_SECONDS = 30;
 const REGION = { doc: 'd' };
 const project = 1 as ProjectKey;
+const scope = { project, groupId: 'g' };
 const writer = { project } as ClientWriter;
 const at = (page: string, data?: Record<string, unknown>) =>
   presenceChange({ location: { ...REGION, page }, exclusiveWithin: REGION, ...(data && { data }) }, 'g');
+
+/** A process whose updates of presence are made by `putPresence`. */
+function processWith(
+  presence: PresenceStore,
+  clock: MovedClock,
+  putPresence: ClientSessions['putPresence'],
+  presenceTtlSeconds = TTL_SECONDS,
+): HeldPresence {
+  const clients: Pick<ClientSessions, 'putPresence'> = { putPresence };
+  const log = pino({ level: 'silent' });
+  return new HeldPresence({ clients: clients as ClientSessions, presence, clock, log, presenceTtlSeconds });
+}
 
 type Meanwhile = (second: PresenceConnection, group: HeldGroup<PresenceConnection>) => void;
 
@@ -28,18 +41,9 @@ type Meanwhile = (second: PresenceConnection, group: HeldGroup<PresenceConnectio
 async function setAgain(meanwhile: Meanwhile): Promise<PresenceChange[]> {
   const set: [string, PresenceChange][] = [];
   const { promise: isFirstSet, resolve: endFirst } = Promise.withResolvers<void>();
-  const clients: Pick<ClientSessions, 'putPresence'> = {
-    async putPresence(_writer, change, holder) {
-      set.push([holder?.connection ?? '', change]);
-      await isFirstSet;
-    },
-  };
-  const held = new HeldPresence({
-    clients: clients as ClientSessions,
-    presence: createMemoryPresence(),
-    clock: new MovedClock(),
-    log: pino({ level: 'silent' }),
-    presenceTtlSeconds: TTL_SECONDS,
+  const held = processWith(createMemoryPresence(), new MovedClock(), async (_writer, change, holder) => {
+    set.push([holder?.connection ?? '', change]);
+    await isFirstSet;
   });
   try {
     const group = new HeldGroup<PresenceConnection>({ project, groupId: 'g' }, held, TTL_SECONDS * 1_000);
@@ -74,14 +78,7 @@ test('a connection that is back while its release is late is open after the rele
   const presence = createMemoryPresence();
   const { promise: isReleased, resolve: endRelease } = Promise.withResolvers<void>();
   presence.release = () => isReleased;
-  const clients: Pick<ClientSessions, 'putPresence'> = { putPresence: async () => {} };
-  const held = new HeldPresence({
-    clients: clients as ClientSessions,
-    presence,
-    clock,
-    log: pino({ level: 'silent' }),
-    presenceTtlSeconds: TTL_SECONDS,
-  });
+  const held = processWith(presence, clock, async () => {});
   try {
     const first = await held.open(project, 'a', 'page');
     await first.put(writer, at('1'));
@@ -104,26 +101,16 @@ test('a connection that is back while its release is late is open after the rele
 async function whileSetAgain(use: (connection: PresenceConnection) => Promise<void>): Promise<string[]> {
   const presence = createMemoryPresence();
   const clock = new MovedClock();
-  const scope = { project, groupId: 'g' };
   const { promise: isEligible, resolve: endReading } = Promise.withResolvers<void>();
   const { promise: isReading, resolve: beginReading } = Promise.withResolvers<void>();
   let isLost = false;
-  const clients: Pick<ClientSessions, 'putPresence'> = {
-    async putPresence(_writer, change, holder) {
-      const update = { ...scope, ...change, ...holder, userId: 'a', now: clock.now() };
-      if (change.kind === 'absent') return void (await presence.clear(update));
-      if (isLost) beginReading();
-      // Eligibility is read before the engine has the update.
-      if (isLost) await isEligible;
-      await presence.set({ ...update, incarnation: 1, expiresAt: clock.now() + TTL_SECONDS * 1_000 });
-    },
-  };
-  const held = new HeldPresence({
-    clients: clients as ClientSessions,
-    presence,
-    clock,
-    log: pino({ level: 'silent' }),
-    presenceTtlSeconds: TTL_SECONDS,
+  const held = processWith(presence, clock, async (_writer, change, holder) => {
+    const update = { ...scope, ...change, ...holder, userId: 'a', now: clock.now() };
+    if (change.kind === 'absent') return void (await presence.clear(update));
+    if (isLost) beginReading();
+    // Eligibility is read before the engine has the update.
+    if (isLost) await isEligible;
+    await presence.set({ ...update, incarnation: 1, expiresAt: clock.now() + TTL_SECONDS * 1_000 });
   });
   try {
     const connection = await held.open(project, 'a', 'page');
@@ -170,25 +157,15 @@ test('a connection that moves while its lost location is being set again is at t
 test('lost locations that an error has prevented from being set again are set later', async () => {
   const presence = createMemoryPresence();
   const clock = new MovedClock();
-  const scope = { project, groupId: 'g' };
   let failures = 0;
-  const clients: Pick<ClientSessions, 'putPresence'> = {
-    async putPresence(_writer, change, holder) {
-      if (change.location === at('2').location && failures > 0) {
-        failures -= 1;
-        throw new StoreUnavailableError('Redis: no connection');
-      }
-      const now = clock.now();
-      const update = { ...scope, ...change, ...holder, userId: holder?.connection as string, now };
-      await presence.set({ ...update, incarnation: 1, expiresAt: now + TTL_SECONDS * 1_000 });
-    },
-  };
-  const held = new HeldPresence({
-    clients: clients as ClientSessions,
-    presence,
-    clock,
-    log: pino({ level: 'silent' }),
-    presenceTtlSeconds: TTL_SECONDS,
+  const held = processWith(presence, clock, async (_writer, change, holder) => {
+    if (change.location === at('2').location && failures > 0) {
+      failures -= 1;
+      throw new StoreUnavailableError('Redis: no connection');
+    }
+    const now = clock.now();
+    const update = { ...scope, ...change, ...holder, userId: holder?.connection as string, now };
+    await presence.set({ ...update, incarnation: 1, expiresAt: now + TTL_SECONDS * 1_000 });
   });
   try {
     for (const page of ['1', '2', '3']) await (await held.open(project, page, page)).put(writer, at(page));
@@ -209,7 +186,6 @@ test('lost locations that an error has prevented from being set again are set la
   }
 });
 
-const scope = { project, groupId: 'g' };
 const LONG_SECONDS = 600;
 
 /** A process whose connections hold presence of user a in the engine, without a check of eligibility. */
@@ -218,16 +194,13 @@ function processOn(
   clock: MovedClock,
   presenceTtlSeconds = TTL_SECONDS,
 ): HeldPresence {
-  const clients: Pick<ClientSessions, 'putPresence'> = {
-    async putPresence(_writer, change, holder) {
-      const now = clock.now();
-      const update = { ...scope, ...change, ...holder, userId: 'a', now };
-      if (change.kind === 'absent') await presence.clear(update);
-      else await presence.set({ ...update, incarnation: 1, expiresAt: now + presenceTtlSeconds * 1_000 });
-    },
+  const putPresence: ClientSessions['putPresence'] = async (_writer, change, holder) => {
+    const now = clock.now();
+    const update = { ...scope, ...change, ...holder, userId: 'a', now };
+    if (change.kind === 'absent') await presence.clear(update);
+    else await presence.set({ ...update, incarnation: 1, expiresAt: now + presenceTtlSeconds * 1_000 });
   };
-  const log = pino({ level: 'silent' });
-  return new HeldPresence({ clients: clients as ClientSessions, presence, clock, log, presenceTtlSeconds });
+  return processWith(presence, clock, putPresence, presenceTtlSeconds);
 }
 
 async function passSeconds(clock: MovedClock, presence: PresenceStore, seconds: number): Promise<void> {

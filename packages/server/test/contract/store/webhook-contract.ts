@@ -42,6 +42,15 @@ async function recordSomething({ store, key }: Roster): Promise<void> {
   while ((await store.changes.order([key])).hasMore);
 }
 
+/** The webhook `w`, whose first delivery has failed and is due again at 50. */
+async function failOnce(roster: Roster): Promise<void> {
+  await put(roster, 'w');
+  await recordSomething(roster);
+  await claim(roster, 'a');
+  await advance(roster, 'a', { next: deliveryOf('d1', 1) });
+  await advance(roster, 'a', { failed: { dueAt: 50, since: 11 }, attempt: attemptOf('d1') });
+}
+
 /** Webhooks and their leases. */
 export function webhookContract(lab: StoreLab): void {
   const withRoster = async (use: (roster: Roster) => Promise<void>) => use(await lab.project());
@@ -137,11 +146,7 @@ export function webhookContract(lab: StoreLab): void {
 
   test('a delivery that failed is repeated when it is due, with its failures and their beginning', () =>
     withRoster(async (roster) => {
-      await put(roster, 'w');
-      await recordSomething(roster);
-      await claim(roster, 'a');
-      await advance(roster, 'a', { next: deliveryOf('d1', 1) });
-      await advance(roster, 'a', { failed: { dueAt: 50, since: 11 }, attempt: attemptOf('d1') });
+      await failOnce(roster);
       assert.deepEqual(await claim(roster, 'b', 49), []);
       assert.deepEqual(await claim(roster, 'b', 50, { hasRepeats: false }), []);
       const [claimed] = await claim(roster, 'b', 50);
@@ -150,11 +155,7 @@ export function webhookContract(lab: StoreLab): void {
 
   test('a webhook with a new URL is due at once, without the failures of the old URL and with its delivery', () =>
     withRoster(async (roster) => {
-      await put(roster, 'w');
-      await recordSomething(roster);
-      await claim(roster, 'a');
-      await advance(roster, 'a', { next: deliveryOf('d1', 1) });
-      await advance(roster, 'a', { failed: { dueAt: 50, since: 11 }, attempt: attemptOf('d1') });
+      await failOnce(roster);
       await put(roster, 'w', { types: ['user.created'] });
       assert.deepEqual(await claim(roster, 'b', 49), []);
       await put(roster, 'w', { url: 'https://b.invalid/' });
