@@ -1,6 +1,6 @@
 /** Writes that wait for locks of PostgreSQL, and readers of long lists that wait for snapshots. */
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import type { Client } from 'pg';
 import { PostgresDatabase } from '../../src/store/postgres/connections/postgres-database.ts';
 import { parsePostgresUrl } from '../../src/store/postgres/connections/postgres-url.ts';
@@ -179,6 +179,62 @@ describe('a transaction whose process is busy with something else', { skip: skip
         await transaction.run(['SELECT 2']);
       });
       await assert.rejects(write, StoreUnavailableError);
+      await database.close();
+    }));
+});
+
+describe('a transaction that has lasted long', { skip: skipsPostgres }, () => {
+  /** How often a connection checks for late answers. */
+  const CHECK_MS = 200;
+
+  /** A clock that `pass` moves, and with it the checks for late answers. */
+  function movedClock({ mock }: TestContext): { pass(ms: number): Promise<void> } {
+    const now = performance.now.bind(performance);
+    let passed = 0;
+    mock.method(performance, 'now', () => now() + passed);
+    mock.timers.enable({ apis: ['setInterval'] });
+    return {
+      async pass(ms) {
+        for (let left = ms; left > 0; left -= CHECK_MS) {
+          passed += CHECK_MS;
+          mock.timers.tick(CHECK_MS);
+          await new Promise(setImmediate);
+        }
+      },
+    };
+  }
+
+  test('a server may be silent in a transaction for twice as long as it had lasted, and no longer', (t) =>
+    withDatabase(async (url) => {
+      const clock = movedClock(t);
+      const database = new PostgresDatabase(parsePostgresUrl(url));
+      /** A statement after 20 s that the server answers after `silentMs`. */
+      const answeredAfter = (silentMs: number) =>
+        database.transaction({}, async (transaction) => {
+          await transaction.run(['SELECT 1']);
+          await clock.pass(20_000);
+          const answered = transaction.run(['SELECT 2 FROM pg_sleep(1)']);
+          const [rows] = await Promise.all([answered, clock.pass(silentMs)]);
+          return rows;
+        });
+      assert.deepEqual(await answeredAfter(35_000), [[[2]]]);
+      await assert.rejects(answeredAfter(45_000), /no answer in time/);
+      await database.close();
+    }));
+
+  test('a transaction whose statement takes too long after minutes of others is run again on any connection', (t) =>
+    withDatabase(async (url) => {
+      const clock = movedClock(t);
+      const database = new PostgresDatabase(parsePostgresUrl(`${url}?statement_timeout_ms=100`));
+      let runs = 0;
+      const answered = database.transaction({}, async (transaction) => {
+        runs += 1;
+        await transaction.run(['SELECT 1']);
+        await clock.pass(120_000);
+        return transaction.run(['SELECT 2 FROM pg_sleep(0.3)']);
+      });
+      assert.deepEqual(await answered, [[[2]]]);
+      assert.equal(runs, 2);
       await database.close();
     }));
 });

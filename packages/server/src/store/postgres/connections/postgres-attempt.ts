@@ -32,6 +32,7 @@ export class Attempt {
   readonly #resources: WriteResources;
   readonly #project: ProjectKey | null;
   readonly #begun = performance.now();
+  #until = this.#begun + ANSWER_WITHIN_MS;
   #isTransaction = false;
   #isWaiting = true;
   #isLong = false;
@@ -44,7 +45,7 @@ export class Attempt {
 
   /** Until then the operation waits for its connection, and may be run again: a time of `performance.now()`. */
   get until(): number {
-    return this.#begun + (this.#isLong ? LONG_WAIT_MS : ANSWER_WITHIN_MS);
+    return this.#until;
   }
 
   /** One statement, committed when it resolves. @throws StoreUnavailableError, DatabaseError */
@@ -111,6 +112,8 @@ export class Attempt {
   allowLong(error: unknown): void {
     if (!this.#isTransaction || this.#isLong) throw error;
     this.#isLong = true;
+    // What it did before may have taken minutes.
+    this.#until = performance.now() + LONG_WAIT_MS;
   }
 
   #options(): TransactionOptions {

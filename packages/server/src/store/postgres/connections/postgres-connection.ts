@@ -56,9 +56,14 @@ export function planEachTime(text: string): string {
   return text;
 }
 
+/** How long the server may be silent while the answer is the next one since `since`, a time of `performance.now()`; in milliseconds. */
+export type Patience = (since: number) => number;
+
+const always: Patience = () => Number.POSITIVE_INFINITY;
+
 interface Sent {
   until: number;
-  readonly silenceMs: number;
+  readonly patience: Patience;
   reject(error: unknown): void;
 }
 
@@ -140,25 +145,25 @@ export class PostgresConnection implements AsyncDisposable {
 
   /**
    * Sends a statement of a transaction. The connection is ended, with all that was sent on it, when the answer is not there by `until`, a
-   * time of `performance.now()`, or when the server is silent for `silenceMs` while this answer is the next one.
+   * time of `performance.now()`, or when the server is silent for too long while this answer is the next one.
    * @throws DatabaseError from the server; StoreUnavailableError when the connection ends first
    */
-  run([text, ...values]: Call, until: number, silenceMs?: number): Promise<Row[]> {
+  run([text, ...values]: Call, until: number, patience?: Patience): Promise<Row[]> {
     // The sessions of a pooler have the statements of other processes, which can have the same names.
     const isNamed = this.#opened.pooled === null && !plannedEachTime.has(text);
     const name = isNamed ? nameOf(text) : undefined;
-    return this.#send({ text, name, values, rowMode: 'array', types }, until, silenceMs);
+    return this.#send({ text, name, values, rowMode: 'array', types }, until, patience);
   }
 
   /** The same for what controls a transaction: statements without parameters, separated by semicolons. The rows of the last. */
-  control(text: string, until: number, silenceMs?: number): Promise<Row[]> {
-    return this.#send({ text, rowMode: 'array', types }, until, silenceMs);
+  control(text: string, until: number, patience?: Patience): Promise<Row[]> {
+    return this.#send({ text, rowMode: 'array', types }, until, patience);
   }
 
-  #send(config: pg.QueryArrayConfig, until: number, silenceMs = Number.POSITIVE_INFINITY): Promise<Row[]> {
+  #send(config: pg.QueryArrayConfig, until: number, patience = always): Promise<Row[]> {
     return new Promise((resolve, reject) => {
       if (this.#end !== null) return reject(this.#end);
-      const sent = { until, silenceMs, reject };
+      const sent = { until, patience, reject };
       if (this.#sent.size === 0) this.#awaitedSince = performance.now();
       this.#sent.add(sent);
       this.#cork.cork((this.#client as unknown as WithStream).connection.stream);
@@ -187,7 +192,7 @@ export class PostgresConnection implements AsyncDisposable {
     const now = performance.now();
     const [next] = this.#sent;
     if (next === undefined) return;
-    const isSilent = now - this.#awaitedSince > next.silenceMs;
+    const isSilent = now - this.#awaitedSince > next.patience(this.#awaitedSince);
     if (isSilent || [...this.#sent].some(({ until }) => until <= now))
       this.destroy(new Error('no answer in time'));
   }

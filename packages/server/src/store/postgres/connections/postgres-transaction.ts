@@ -1,5 +1,11 @@
 import type { Setting } from './postgres-connect.ts';
-import { type Call, type PostgresConnection, type Row, together } from './postgres-connection.ts';
+import {
+  type Call,
+  type Patience,
+  type PostgresConnection,
+  type Row,
+  together,
+} from './postgres-connection.ts';
 
 /**
  * How long a short operation waits for its answer, and how long the server may be silent before it counts as dead, in
@@ -21,7 +27,10 @@ export interface TransactionOptions {
   readonly beginUntil: number;
   /** When it must have answered the last statement. */
   readonly until: number;
-  /** How long it may be silent before that. Default: {@link ANSWER_WITHIN_MS}. */
+  /**
+   * How long it may be silent before that. Default: {@link ANSWER_WITHIN_MS}, or twice as long as the transaction had lasted before, where
+   * that is longer: a busy server ends a statement late that takes too long, and its disk delays large commits.
+   */
   readonly silenceMs?: number;
   /** Settings of the server for as long as the transaction lasts. */
   readonly settings: readonly Setting[];
@@ -32,6 +41,7 @@ export class Transaction {
   readonly #connection: PostgresConnection;
   readonly #options: TransactionOptions;
   #state: 'new' | 'begun' | 'ended' = 'new';
+  #begunAt = 0;
 
   constructor(connection: PostgresConnection, options: TransactionOptions) {
     this.#connection = connection;
@@ -93,19 +103,21 @@ export class Transaction {
   async #begin(): Promise<Row[]> {
     if (this.#state !== 'new') return [];
     this.#state = 'begun';
+    this.#begunAt = performance.now();
     const { settings, beginUntil } = this.#options;
     return this.#connection.begin('READ COMMITTED', settings, beginUntil);
   }
 
   #commit(): Promise<Row[]> {
     this.#state = 'ended';
-    const { until, silenceMs = ANSWER_WITHIN_MS } = this.#options;
-    return this.#connection.control('COMMIT', until, silenceMs);
+    return this.#connection.control('COMMIT', this.#options.until, this.#patience);
   }
 
+  readonly #patience: Patience = (since) =>
+    this.#options.silenceMs ?? Math.max(ANSWER_WITHIN_MS, 2 * (since - this.#begunAt));
+
   #send(call: Call): Promise<Row[]> {
-    const { until, silenceMs = ANSWER_WITHIN_MS } = this.#options;
-    const sent = this.#connection.run(call, until, silenceMs);
+    const sent = this.#connection.run(call, this.#options.until, this.#patience);
     // An earlier failure may be reported instead.
     sent.catch(() => {});
     return sent;
