@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { KNOWN, requestsTo, withServe } from '../cli/cli-process.ts';
+import { KNOWN, requestsTo, rollcall, withServe } from '../cli/cli-process.ts';
 import { withDataDir } from '../support/server.ts';
 import { until } from '../support/waiting.ts';
 import { expectUnwritable, POLL_MS, stop, withUser } from './stored-user.ts';
@@ -38,7 +38,6 @@ describe('a database file that is damaged under a running server', () => {
   const damages: [string, (file: string) => void][] = [
     ['malformed pages', (file) => overwrite(file, pagesFrom(file, 1))],
     ['a malformed first page', (file) => overwrite(file, pagesFrom(file, 0))],
-    ['a truncated file', (file) => truncateSync(file, 0)],
   ];
   for (const [title, damage] of damages) {
     test(`${title}: requests that read the damaged pages are answered with 503, and the process stays alive`, () =>
@@ -61,6 +60,29 @@ describe('a database file that is damaged under a running server', () => {
         }),
       ));
   }
+
+  test('a truncated file: reads are answered with 503 unless the kernel ends the process, and the next start is refused', () =>
+    withDataDir(undefined, async (dataDir) => {
+      const file = join(dataDir, 'rollcall.db');
+      await withUser(dataDir, async (server) => {
+        await until('the checkpoint', () => statSync(`${file}-wal`).size === 0);
+        truncateSync(file, 0);
+        // A transaction that was open then still reads: pages that are in memory, or the mapped file, of which there is no more.
+        let status: number | null = 200;
+        await until('a read that finds the damage', async () => {
+          const read = server.request('GET', '/v1/users/ada');
+          status = await read.then((answer) => answer.status).catch(() => null);
+          return status !== 200;
+        });
+        if (status === null) return assert.equal((await server.process.ended).signal, 'SIGBUS');
+        assert.equal(status, 503);
+        await expectUnwritable(server, /the store is damaged \(.*run "rollcall doctor"/);
+        await stop(server);
+      });
+      const { code, stderr } = await rollcall(['serve', '--data-dir', dataDir]);
+      assert.equal(code, 1);
+      assert.match(stderr, /the file is empty, so what it held is lost/);
+    }));
 
   test('a write that finds a damaged page first is answered with 503 too', () =>
     withDataDir(undefined, async (dataDir) => {
