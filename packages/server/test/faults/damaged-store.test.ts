@@ -61,7 +61,7 @@ describe('a database file that is damaged under a running server', () => {
       ));
   }
 
-  test('a truncated file: reads are answered with 503 unless the kernel ends the process, and the next start is refused', () =>
+  test('a truncated file: reads are answered with 503 unless the kernel ends the process, and the next start ends with an error', () =>
     withDataDir(undefined, async (dataDir) => {
       const file = join(dataDir, 'rollcall.db');
       await withUser(dataDir, async (server) => {
