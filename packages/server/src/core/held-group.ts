@@ -1,4 +1,6 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import type {
+  LeaseState,
   PresenceEvent,
   PresencePosition,
   PresenceScope,
@@ -12,6 +14,8 @@ import { LeaseEndedError } from './presence-service.ts';
 /** A connection that holds presence in the group. */
 export interface Holder {
   readonly userId: string;
+  /** How many locations it holds in the group. */
+  count(): number;
   /** An event of the group: the user has left the location, or has come to it. Null: all locations. */
   onEvent(location: Json | null, isThere: boolean): void;
 }
@@ -30,6 +34,8 @@ interface Owner<Connection> {
   newLease(): string;
   /** Sets what these connections hold in the group, with another lease. */
   setAgain(connections: readonly Connection[], group: HeldGroup<Connection>, lease: string): Promise<void>;
+  /** Gives what these connections still hold in the group the lease, and forgets what they hold no longer. */
+  refresh(connections: readonly Connection[], group: HeldGroup<Connection>, lease: string): Promise<void>;
 }
 
 /** A connection whose holds of the lease are to end at a time. */
@@ -139,11 +145,29 @@ export class HeldGroup<Connection = unknown> {
 
   /**
    * Extends the lease, and sets its holds again where the engine has lost it, or its last updates. A hold that was ended is no
-   * reason: the lease and its count of updates stay. @throws StoreUnavailableError
+   * reason: the lease and its count of updates stay. Where the lease has fewer holds than the connections, an update of another
+   * caller took one out of it, or an event did not show that one has ended. @throws StoreUnavailableError
    */
   async renew(): Promise<void> {
     await this.#releaseAgain();
     if (this.#holders.size === 0) return;
+    const held = this.#count();
+    const state = await this.#renewLease();
+    if (state === null || state.holds >= held) return;
+    // What was answered before the renewal is known then.
+    await nextIteration();
+    if (state.holds < this.#count())
+      await this.put((lease) => this.#owner.refresh(this.#connections(), this, lease));
+  }
+
+  /** Runs an update of holds that the engine may have lost: in that case all are set again before. */
+  async restore(update: (lease: string) => Promise<void>): Promise<void> {
+    await this.#renewLease();
+    await this.put(update);
+  }
+
+  /** The state of the lease; null where it was lost, and its holds are set again with another one. */
+  async #renewLease(): Promise<LeaseState | null> {
     const { now, presence } = this.#owner;
     const lease = this.#lease;
     const expiresAt = now + this.#ttlMs;
@@ -156,7 +180,19 @@ export class HeldGroup<Connection = unknown> {
     this.#renewedAt = now;
     const isLost = applied > 0 && (state === null || state.updates < applied);
     if (isLost) await this.#replace(lease);
-    if (this.#isIncomplete) await this.#complete();
+    const wasIncomplete = this.#isIncomplete;
+    if (wasIncomplete) await this.#complete();
+    return isLost || wasIncomplete ? null : state;
+  }
+
+  #count(): number {
+    let count = 0;
+    for (const own of this.#holders.values()) for (const holder of own.values()) count += holder.count();
+    return count;
+  }
+
+  #connections(): Connection[] {
+    return [...this.#holders.values()].flatMap((own) => [...own.keys()]);
   }
 
   /** The group is not used any more. */
@@ -194,9 +230,8 @@ export class HeldGroup<Connection = unknown> {
 
   async #setAgain(): Promise<void> {
     const lease = this.#lease;
-    const connections = [...this.#holders.values()].flatMap((own) => [...own.keys()]);
     try {
-      await this.#owner.setAgain(connections, this, lease);
+      await this.#owner.setAgain(this.#connections(), this, lease);
     } catch (error) {
       if (error instanceof LeaseEndedError) this.#beginLease();
       throw error;

@@ -11,7 +11,7 @@ import type { Clock } from './clock.ts';
 import { HeldGroup } from './held-group.ts';
 import type { PresenceChange } from './presence-change.ts';
 import { PresenceConnection } from './presence-connection.ts';
-import { LeaseEndedError } from './presence-service.ts';
+import { HoldEndedError, LeaseEndedError, type PresenceHolder } from './presence-service.ts';
 
 type Group = HeldGroup<PresenceConnection>;
 
@@ -122,12 +122,27 @@ export class HeldPresence {
     );
   }
 
-  restore(connection: PresenceConnection, group: Group): Promise<void> {
-    return group.put((lease) => this.setAgain([connection], group, lease));
+  async restore(connection: PresenceConnection, group: Group): Promise<void> {
+    if (!connection.hasLost(group)) return group.restore((lease) => this.refresh([connection], group, lease));
+    await group.put((lease) => this.setAgain([connection], group, lease));
+    connection.regained(group);
+  }
+
+  setAgain(connections: readonly PresenceConnection[], group: Group, lease: string): Promise<void> {
+    for (const connection of connections) connection.lost(group);
+    return this.#putAll(connections, group, { lease });
+  }
+
+  refresh(connections: readonly PresenceConnection[], group: Group, lease: string): Promise<void> {
+    return this.#putAll(connections, group, { lease, refreshOnly: true });
   }
 
   /** In the order in which the locations were taken: of an exclusive region the newest is shown. */
-  async setAgain(connections: readonly PresenceConnection[], group: Group, lease: string): Promise<void> {
+  async #putAll(
+    connections: readonly PresenceConnection[],
+    group: Group,
+    holder: Omit<PresenceHolder, 'connection'>,
+  ): Promise<void> {
     const holds = connections.flatMap((connection) =>
       connection.holdsOf(group).map((hold) => ({ ...hold, connection })),
     );
@@ -136,11 +151,12 @@ export class HeldPresence {
         // It may have moved, ended or been released since the holds were read.
         if (!connection.isAt(group, change, move)) return;
         try {
-          await this.#parts.clients.putPresence(writer, change, { connection: connection.name, lease });
-          group.applied(lease);
+          await this.#parts.clients.putPresence(writer, change, { connection: connection.name, ...holder });
+          group.applied(holder.lease);
         } catch (error) {
           if (error instanceof StoreUnavailableError || error instanceof LeaseEndedError) throw error;
-          connection.forget(group, change.location);
+          if (error instanceof HoldEndedError) connection.forgetRegion(group, change.region);
+          else connection.forget(group, change.location);
         }
       });
     }

@@ -42,6 +42,8 @@ export class PresenceConnection {
   #sockets = 1;
   /** When what it holds ends; null while it is open. */
   #endsAt: number | null = null;
+  /** The engine has lost what it held in these groups while it was closed. */
+  readonly #lost = new Set<Group>();
   /** The last of its updates and releases: see {@link inOrder}. */
   #last: Promise<void> = Promise.resolve();
   /** The release that is under way: what takes it back, and what is held anew, comes after it. */
@@ -151,7 +153,28 @@ export class PresenceConnection {
     this.#size += holds.size;
     if (holds.size > 0) return;
     this.#holds.delete(group);
+    this.#lost.delete(group);
     group.delete(this, this.userId);
+  }
+
+  /** The hold of the region has ended. The group stays: an event with an arrival may be under way. */
+  forgetRegion(group: Group, region: Json): void {
+    if (this.#holds.get(group)?.delete(region) === true) this.#size -= 1;
+  }
+
+  /** Whether the engine has lost what it held in the group while it was closed: it is not there to be refreshed. */
+  hasLost(group: Group): boolean {
+    return this.#lost.has(group);
+  }
+
+  /** The engine has lost what is held in the group. It is set again at once, unless the connection is closed. */
+  lost(group: Group): void {
+    if (this.#endsAt !== null) this.#lost.add(group);
+  }
+
+  /** The connection is open again, and what it held in the group is set. */
+  regained(group: Group): void {
+    this.#lost.delete(group);
   }
 
   /** Ends what it holds in a group, and forgets it. */
@@ -224,6 +247,7 @@ export class PresenceConnection {
   #holderIn(holds: ReadonlyMap<Json, Hold>): Holder {
     return {
       userId: this.userId,
+      count: () => (this.#endsAt === null ? countOf(holds) : 0),
       onEvent(location, isThere) {
         for (const hold of holds.values())
           if (location === null || hold.location === location) {
@@ -243,6 +267,12 @@ export class PresenceConnection {
       if (scope.groupId === groupId && holds.has(region)) return true;
     return false;
   }
+}
+
+function countOf(holds: ReadonlyMap<Json, Hold>): number {
+  let count = 0;
+  for (const { isEnded } of holds.values()) if (!isEnded) count += 1;
+  return count;
 }
 
 const tooMany = () =>

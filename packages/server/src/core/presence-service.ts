@@ -28,6 +28,8 @@ interface Parts {
 export interface PresenceHolder {
   readonly connection: string;
   readonly lease: string;
+  /** Only where the connection holds the location still. */
+  readonly refreshOnly?: true;
 }
 
 /** Why a user may not be present in a group; null where the user may. */
@@ -36,9 +38,13 @@ type AccessError = (eligibility: Eligibility, groupId: string, userId: string) =
 /** The lease of a holder has ended: the update was not applied, and needs another lease. */
 export class LeaseEndedError extends Error {}
 
+/** The connection does not hold the location any more, and the update was to refresh that alone. */
+export class HoldEndedError extends Error {}
+
 interface Update extends PresenceChange, PresenceScope {
   readonly userId: string;
   readonly lease?: string;
+  readonly refreshOnly?: true;
 }
 
 interface UserPresenceChange {
@@ -68,7 +74,8 @@ export class PresenceService {
 
   /**
    * Rejects with the `accessError` when the user or the group is not there or not active, or the user is not a member. An
-   * ephemeral update with a holder is of that holder alone, and rejects with LeaseEndedError where its lease has ended.
+   * ephemeral update with a holder is of that holder alone, and rejects with LeaseEndedError where its lease has ended, and with
+   * HoldEndedError where there is nothing to refresh.
    */
   put(
     writer: Writer,
@@ -131,8 +138,9 @@ export class PresenceService {
     }
     const expiresAt = now + this.#parts.presenceTtlSeconds * 1_000;
     const set = { ...update, incarnation, now, expiresAt };
-    const { created, leaseEnded } = await presence.set(set);
+    const { created, leaseEnded, holdEnded } = await presence.set(set);
     if (leaseEnded === true) throw new LeaseEndedError('the lease has ended');
+    if (holdEnded === true) throw new HoldEndedError('the connection does not hold the location any more');
     if (created) await this.#recheckEligibility(update, incarnation, accessError);
   }
 

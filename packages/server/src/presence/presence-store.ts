@@ -75,6 +75,8 @@ export interface PresenceUpdate extends PresenceScope {
   readonly lease?: string;
   /** Replaces the data of the hold; null removes them, absent leaves them. */
   readonly data?: Json | null;
+  /** Nothing is done unless the hold is live, at this location and for this membership. Only with a connection. */
+  readonly refreshOnly?: true;
 }
 
 /** The change that an update made for watchers. A refresh of the same location changes nothing. */
@@ -90,6 +92,8 @@ export interface PresenceChange {
   readonly departed: Json | null;
   /** The lease of the update has ended and is not swept yet, so nothing was done: use another one. Absent otherwise. */
   readonly leaseEnded?: true;
+  /** There is no such hold any more, and the update was to refresh it alone: nothing was done. Absent otherwise. */
+  readonly holdEnded?: true;
 }
 
 export const UNCHANGED: PresenceChange = Object.freeze({ arrived: false, created: false, departed: null });

@@ -46,6 +46,12 @@ export class HoldModel {
     this.leases.delete(lease);
   }
 
+  /** Whether there is something to refresh. */
+  isHeld({ userId, region, connection, location, now }: PresenceUpdate): boolean {
+    const hold = this.#find({ userId, region, connection });
+    return hold !== undefined && hold.location === location && this.isLive(hold, now);
+  }
+
   set({ userId, region, connection, location, data, lease, expiresAt, now }: PresenceUpdate): void {
     let hold = this.#find({ userId, region, connection });
     if (hold === undefined) {

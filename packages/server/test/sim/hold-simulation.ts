@@ -73,14 +73,17 @@ export class HoldSimulation {
       ...(connection !== undefined && { connection }),
       ...(lease !== undefined && { lease }),
       ...(this.#random.chance(0.4) && { data: this.#random.pick(DATA) as Json | null }),
+      ...(connection !== undefined && this.#random.chance(0.2) && { refreshOnly: true as const }),
     };
-    const { leaseEnded = false } = await this.#store.set(update);
+    const { leaseEnded = false, holdEnded = false } = await this.#store.set(update);
     const hasEnded = lease !== undefined && this.#model.hasEnded(lease, this.#now);
     assert.ok(hasEnded || !leaseEnded, 'a lease that has not ended takes holds');
     if (leaseEnded) {
       this.#lease += 1;
       return;
     }
+    assert.equal(holdEnded, update.refreshOnly === true && !this.#model.isHeld(update), 'refresh');
+    if (holdEnded) return;
     // Another change may have removed the last of its ended holds, as a sweep does.
     if (hasEnded) this.#model.dropLease(lease);
     this.#model.set(update);

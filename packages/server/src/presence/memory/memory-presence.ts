@@ -72,10 +72,14 @@ class MemoryPresence implements PresenceStore {
     const { userId, location, connection = null, lease, now } = update;
     const region = regionName(update.region, REGION_NAME_MAX);
     const group = this.#groups.find(update);
-    if (group === undefined) return this.#transitions.change(this.#addGroup(update), null, region, update);
+    if (group === undefined) {
+      if (update.refreshOnly === true) return { ...UNCHANGED, holdEnded: true };
+      return this.#transitions.change(this.#addGroup(update), null, region, update);
+    }
     const leaseEndsAt = lease === undefined ? undefined : group.leases.get(lease)?.expiresAt;
     if (leaseEndsAt !== undefined && leaseEndsAt <= now) return { ...UNCHANGED, leaseEnded: true };
     const presence = group.directory.find(userId, region, connection);
+    if (update.refreshOnly === true && !isHeld(presence, update)) return { ...UNCHANGED, holdEnded: true };
     if (presence?.incarnation !== update.incarnation) {
       // The group is another object afterwards: it is dropped with its last presence.
       if (this.#endOtherMembership(group, update)) return this.set(update);
@@ -277,3 +281,7 @@ class MemoryPresence implements PresenceStore {
     for (const lease of group.leases.values()) this.#deadlines.remove(lease);
   }
 }
+
+/** Whether the update refreshes this presence. */
+const isHeld = (presence: Presence | undefined, { location, incarnation, now }: PresenceUpdate) =>
+  presence?.location === location && presence.incarnation === incarnation && isLive(presence, now);

@@ -19,6 +19,7 @@ const NO_ENTRY = 0;
 const REFRESHED = 1;
 const ENTRY_LOST = 2;
 const LEASE_ENDED = 3;
+const HOLD_ENDED = 4;
 
 /** Most updates of one call. More would save little, and Redis works on these while other requests are read. */
 const BATCH_MAX = 16;
@@ -28,6 +29,7 @@ type Reply =
   | typeof REFRESHED
   | typeof ENTRY_LOST
   | typeof LEASE_ENDED
+  | typeof HOLD_ENDED
   | readonly [number, number, Json | null];
 
 interface Step {
@@ -60,6 +62,7 @@ export class PresenceSetting {
       reply = await this.#batcher.add(`${slot} with entries`, { update, entry });
     }
     if (reply === LEASE_ENDED) return { ...UNCHANGED, leaseEnded: true };
+    if (reply === HOLD_ENDED) return { ...UNCHANGED, holdEnded: true };
     if (typeof reply === 'number') return UNCHANGED;
     const [arrived, created, departed] = reply;
     return { arrived: arrived === 1, created: created === 1, departed };
@@ -94,12 +97,12 @@ export class PresenceSetting {
     const names: string[] = [];
     const args: (string | number)[] = [];
     for (const { update, entry } of steps) {
-      const { location, expiresAt, now, lease = '', data = '' } = update;
+      const { location, expiresAt, now, lease = '', data = '', refreshOnly = false } = update;
       names.push(...keys.ofGroup(update));
       args.push(now, presenceName(update), location, expiresAt);
       if (entry !== null) args.push(entry.due, entry.id);
       else if (!isPlain(update)) args.push('', '');
-      if (!isPlain(update)) args.push(lease, data ?? 'null');
+      if (!isPlain(update)) args.push(lease, data ?? 'null', refreshOnly ? 1 : '');
     }
     const replies = (await this.#engine.onGroups('set', names, args)) as (Reply | Error)[];
     return replies.map((reply) => (reply instanceof Error ? redisFailure(reply) : reply));

@@ -129,6 +129,54 @@ export function leaseContract(rule: Rule): void {
     },
   );
 
+  rule(
+    'an update that only refreshes takes back the release of a hold, and gives it the lease',
+    async (scene) => {
+      const watch = await scene.watch();
+      await scene.set('ann', PAGE_1, LEASED);
+      await release(scene, START, START + 2_000, 'process');
+      const { holdEnded } = await scene.set('ann', PAGE_1, {
+        ...LEASED,
+        refreshOnly: true,
+        now: START + 1_999,
+      });
+      assert.equal(holdEnded, undefined);
+      assert.deepEqual(await scene.swept(START + 2_000), []);
+      assert.deepEqual(await renewed(scene, START + 2_000), { updates: 2, holds: 1 });
+      await scene.set('ann', PAGE_1, A);
+      await scene.set('ann', PAGE_1, { ...A, lease: 'another', refreshOnly: true, until: START + TTL + 1 });
+      assert.deepEqual(await scene.swept(START + TTL), []);
+      assert.deepEqual((await watch.first(2)).at(-1)?.type, 'releasing');
+    },
+  );
+
+  rule(
+    'an update that only refreshes does nothing where the hold has ended, or is elsewhere',
+    async (scene) => {
+      const refresh = async (location = PAGE_1, setting = {}) => {
+        const update = { ...LEASED, region: SITE, refreshOnly: true as const, ...setting };
+        return (await scene.set('ann', location, update)).holdEnded === true;
+      };
+      assert.equal(await refresh(), true, 'nobody is there');
+      await scene.set('bob', PAGE_1, LEASED);
+      assert.equal(await refresh(), true, 'the user is not there');
+      await scene.set('ann', PAGE_1, { region: SITE });
+      await scene.set('ann', PAGE_1, { region: SITE, connection: 'b' });
+      assert.equal(await refresh(), true, 'others hold the location');
+      await scene.set('ann', PAGE_2, { ...LEASED, region: SITE });
+      assert.equal(await refresh(), true, 'the connection is elsewhere');
+      assert.equal(await refresh(PAGE_2, { incarnation: 8 }), true, 'another membership');
+      assert.equal(
+        await refresh(PAGE_2, { lease: 'another', now: START + TTL }),
+        true,
+        'the hold has expired',
+      );
+      assert.equal(await refresh(PAGE_2), false);
+      assert.deepEqual(await scene.locationsOf('ann'), [PAGE_2]);
+      assert.deepEqual(await renewed(scene, START), { updates: 3, holds: 2 });
+    },
+  );
+
   rule('a release that has come cannot be taken back', async (scene) => {
     await scene.set('ann', PAGE_1, A);
     await release(scene, START, START + 2_000);

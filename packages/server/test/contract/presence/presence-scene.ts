@@ -36,6 +36,7 @@ interface Setting extends Partial<PresenceScope> {
   readonly connection?: string;
   readonly lease?: string;
   readonly data?: Json | null;
+  readonly refreshOnly?: true;
 }
 
 interface Reading extends Partial<PresenceScope> {

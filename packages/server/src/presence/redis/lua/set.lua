@@ -9,9 +9,10 @@
 --      5 due, 6 entry   of the entry that the caller has just added to the index of due groups, if it has
 --      7 lease, 8 data  of updates with a connection or data, whose 5 and 6 may be empty texts. An empty lease is none;
 --                       empty data stay as they are, `null` removes them.
+--      9 refresh        of the same: 1 where nothing is to be done unless the presence is live at the location
 -- Answers for each 0: nothing was done, because no entry of the index is due in time: register the group and call again;
 --         2: the same, with an entry that is due now, because the group's entry was lost; 1: only the deadline or data changed;
---         3: nothing was done, because the lease has ended;
+--         3: nothing was done, because the lease has ended; 4: the same, because there is nothing to refresh;
 --         else {arrived, created, the location departed from or false}.
 
 -- Adds a presence to those that end together.
@@ -138,7 +139,7 @@ local function drop_at(user, location)
   if has_records() then follow(user, followers_of(ended), false) end
 end
 
-local function set(presence, location, deadline, due, entry, lease, data)
+local function set(presence, location, deadline, due, entry, lease, data, refresh)
   lease, data = lease or '', data or ''
   local known = redis.call('HMGET', meta, 'due', 'until', 'order')
   local is_lost = is_overdue(known[1], now)
@@ -158,6 +159,7 @@ local function set(presence, location, deadline, due, entry, lease, data)
     if not is_covered then extend_expiry(deadline) end
     return 1
   end
+  if refresh == '1' then return 4 end
 
   local user, holder = user_of(presence), holder_of(presence)
   if not own then end_other_membership(user, holder) end

@@ -1,0 +1,61 @@
+/** What a socket holds where other callers update or end the same presence over HTTP. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { expectOk } from '../support/expect.ts';
+import { MovedClock } from '../support/moved-clock.ts';
+import { oneServer } from '../support/one-server.ts';
+import { Presence } from '../support/presence-client.ts';
+import { openSockets, SocketClient, withSockets } from '../support/socket-client.ts';
+import { until } from '../support/waiting.ts';
+
+const clock = new MovedClock(Date.now());
+// The clock passes half a minute while a socket sends nothing.
+const server = oneServer({ clock, settings: { socketTimeoutSeconds: 300 } });
+const AT = { page: '1' };
+const REGION = { page: '3' };
+const PARAGRAPH_1 = { page: '3', paragraph: '1' };
+const PARAGRAPH_2 = { page: '3', paragraph: '2' };
+/** A lease of presence that is not renewed is over by then. */
+const LIFE_SECONDS = 35;
+
+describe('presence that a socket holds beside other holders', () => {
+  test('an update over HTTP with the connectionID of an open socket does not end what the socket holds', async () => {
+    const p = await Presence.inNewProject(server);
+    await withSockets(async (keep) => {
+      const watcher = await keep(SocketClient.of(p.project, 'b', 'g'));
+      await watcher.ok('watch');
+      await watcher.event('snapshot');
+      const socket = await keep(SocketClient.of(p.project, 'a', 'g', { connectionID: 'page-1' }));
+      await socket.ok('present', { location: AT });
+      assert.equal((await watcher.event('arrived')).data.id, 'a');
+      // A page that could open no socket for a moment sends it, and it arrives later than the frame.
+      expectOk(await p.put('a', { location: AT, connectionID: 'page-1' }));
+      await p.pass(clock, LIFE_SECONDS);
+      assert.deepEqual(await p.locationsOf('a'), [AT]);
+      socket.ws.close();
+      assert.equal((await watcher.event('departed')).data.reason, 'absent');
+    });
+  });
+
+  test('a connectionID that is back within 2 s does not take a location again that an absence has cleared for good', async () => {
+    const p = await Presence.inNewProject(server);
+    const page = { connectionID: 'page-1' };
+    await withSockets(async (keep) => {
+      const first = await keep(SocketClient.of(p.project, 'a', 'g', page));
+      await first.ok('present', { location: AT });
+      await first.ok('present', { location: PARAGRAPH_1, exclusiveWithin: REGION });
+      // The user is at the second paragraph, so nobody sees the absence from the first.
+      await p.set('a', PARAGRAPH_2, { exclusiveWithin: REGION });
+      await p.setAbsent('a', PARAGRAPH_1);
+      // Another holder comes after the absence, and goes.
+      await p.setAbsent('a', AT);
+      await p.set('a', AT);
+      first.tcp.resetAndDestroy();
+      await until('the server to notice it', async () => (await openSockets(p.project)) === 0);
+      await keep(SocketClient.of(p.project, 'a', 'g', page));
+      assert.deepEqual(await p.locationsOf('a'), [AT, PARAGRAPH_2]);
+      await p.pass(clock, LIFE_SECONDS);
+      assert.deepEqual(await p.locationsOf('a'), []);
+    });
+  });
+});
