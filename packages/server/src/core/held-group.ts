@@ -16,8 +16,8 @@ export interface Holder {
   readonly userId: string;
   /** How many locations it holds in the group. */
   count(): number;
-  /** An event of the group: the user has left the location, or has come to it. Null: all locations. */
-  onEvent(location: Json | null, isThere: boolean): void;
+  /** An event of the group: the user has left the location, or has come to it. */
+  onEvent(location: Json, isThere: boolean): void;
 }
 
 /** A connection whose holds end. */
@@ -68,6 +68,8 @@ export class HeldGroup<Connection = unknown> {
   #applied = 0;
   /** Some holds are not set with the lease yet, which replaced one that was lost. */
   #isIncomplete = false;
+  /** Users whose memberships have ended. Those who are members again by the next renewal are present again. */
+  #removed = new Set<string>();
   /** Holds are being set with the lease. */
   #completing: Promise<void> | null = null;
 
@@ -85,7 +87,7 @@ export class HeldGroup<Connection = unknown> {
   }
 
   isDue(now: number, intervalMs: number): boolean {
-    if (this.#unreleased.size > 0 || this.#isIncomplete) return true;
+    if (this.#unreleased.size > 0 || this.#isIncomplete || this.#removed.size > 0) return true;
     return Math.abs(now - this.#renewedAt) >= intervalMs;
   }
 
@@ -151,6 +153,7 @@ export class HeldGroup<Connection = unknown> {
   async renew(): Promise<void> {
     await this.#releaseAgain();
     if (this.#holders.size === 0) return;
+    await this.#setRemovedAgain();
     const held = this.#count();
     const state = await this.#renewLease();
     if (state === null || state.holds >= held) return;
@@ -183,6 +186,20 @@ export class HeldGroup<Connection = unknown> {
     const wasIncomplete = this.#isIncomplete;
     if (wasIncomplete) await this.#complete();
     return isLost || wasIncomplete ? null : state;
+  }
+
+  /** What the connection of a member holds is set for the new membership. Without a membership it is forgotten. */
+  async #setRemovedAgain(): Promise<void> {
+    const removed = this.#removed;
+    this.#removed = new Set();
+    const connections = [...removed].flatMap((id) => [...(this.#holders.get(id)?.keys() ?? [])]);
+    if (connections.length === 0) return;
+    try {
+      await this.put((lease) => this.#owner.setAgain(connections, this, lease));
+    } catch (error) {
+      this.#removed = this.#removed.union(removed);
+      throw error;
+    }
   }
 
   #count(): number {
@@ -308,12 +325,15 @@ export class HeldGroup<Connection = unknown> {
       // What expired was not ended by an update: its lease was not renewed in time, and the hold stays.
       if (event.reason !== 'expired') this.#notify(event.userId, event.location, false);
     } else if (event.type === 'arrived') this.#notify(event.userId, event.location, true);
-    else if (event.type === 'usersRemoved') for (const id of event.userIds) this.#notify(id, null, false);
-    else if (event.type === 'groupRemoved')
-      for (const id of this.#holders.keys()) this.#notify(id, null, false);
+    else if (event.type === 'usersRemoved') this.#remove(event.userIds);
+    else if (event.type === 'groupRemoved') this.#remove(this.#holders.keys());
   }
 
-  #notify(userId: string, location: Json | null, isThere: boolean): void {
+  #remove(userIds: Iterable<string>): void {
+    for (const id of userIds) if (this.#holders.has(id)) this.#removed.add(id);
+  }
+
+  #notify(userId: string, location: Json, isThere: boolean): void {
     const own = this.#holders.get(userId);
     if (own !== undefined) for (const holder of own.values()) holder.onEvent(location, isThere);
   }

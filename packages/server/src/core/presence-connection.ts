@@ -250,7 +250,7 @@ export class PresenceConnection {
       count: () => (this.#endsAt === null ? countOf(holds) : 0),
       onEvent(location, isThere) {
         for (const hold of holds.values())
-          if (location === null || hold.location === location) {
+          if (hold.location === location) {
             hold.isEnded = !isThere;
             hold.hasLeft ||= !isThere;
           }

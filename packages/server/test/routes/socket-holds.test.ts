@@ -37,6 +37,37 @@ describe('presence that a socket holds beside other holders', () => {
     });
   });
 
+  test('a batch that removes a member and adds them again leaves them where their socket holds a location', async () => {
+    const p = await Presence.inNewProject(server);
+    await withSockets(async (keep) => {
+      const watcher = await keep(SocketClient.of(p.project, 'b', 'g'));
+      await watcher.ok('watch');
+      await watcher.event('snapshot');
+      const socket = await keep(SocketClient.of(p.project, 'a', 'g'));
+      await socket.ok('watch');
+      await socket.event('snapshot');
+      await socket.ok('present', { location: AT, data: { x: 1 } });
+      assert.equal((await watcher.event('arrived')).data.id, 'a');
+      expectOk(
+        await p.project.post('/v1/batch', {
+          groups: [
+            { id: 'g', members: ['b', 'c'] },
+            { id: 'g', members: ['a', 'b', 'c'] },
+          ],
+        }),
+      );
+      // The socket got no `ended`, so its page does not know that it has left.
+      assert.equal((await watcher.event('departed')).data.reason, 'removed');
+      await p.pass(clock, 2);
+      assert.equal((await watcher.event('arrived')).data.id, 'a');
+      assert.deepEqual((await p.page({ expand: 'data' })).users[0]?.ephemeral, {
+        locations: [AT],
+        data: [{ x: 1 }],
+      });
+      assert.equal(socket.close, null);
+    });
+  });
+
   test('a connectionID that is back within 2 s does not take a location again that an absence has cleared for good', async () => {
     const p = await Presence.inNewProject(server);
     const page = { connectionID: 'page-1' };
