@@ -16,6 +16,8 @@ export class TopicChanges {
   readonly profiles = new Set<string>();
   /** The status of the group changed, or the group was removed. */
   isOfGroup = false;
+  /** The group was removed; another one of its ID may be there already. */
+  isGroupRemoved = false;
   /** Threads that changed, or whose messages did; but an append changes nothing that lists of threads show. */
   readonly threads = new Set<string>();
   /** Sessions whose access tokens were revoked. */
@@ -61,6 +63,7 @@ function collect(found: TopicChanges, change: Change, actor: Actor): void {
     case 'group.deactivated':
     case 'group.removed':
       found.isOfGroup = true;
+      found.isGroupRemoved ||= change.type === 'group.removed';
       break;
     case 'project.secret_rotated':
       found.isSecretRotated = true;

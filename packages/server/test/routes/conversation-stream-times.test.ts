@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { clientToken } from '../support/browser.ts';
 import { projectWithThread, threadOf, threadPath, write } from '../support/conversation.ts';
+import { shownThreads } from '../support/conversation-model.ts';
 import { expectDone } from '../support/expect.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 import { oneServer } from '../support/one-server.ts';
@@ -188,6 +189,34 @@ describe('a thread that enters or leaves the filter of a stream of threads', () 
       };
       await withReader(project, OPEN, returning, { 'last-event-id': id });
     });
+  });
+});
+
+describe('a stream of threads that resumes', () => {
+  test('no thread of a deleted group is shown in a new group of the same ID to a reader who comes back with Last-Event-ID', async () => {
+    const project = await projectWithThread(server);
+    const first = await StreamReader.open(project, THREADS);
+    await first.snapshot();
+    expectDone(await project.put(threadPath('guest'), { groupID: 'g', name: 'Guest' }));
+    await threadEvents(first, 1);
+    const headers = { 'last-event-id': first.parser.lastEventId };
+    expectDone(await project.delete('/v1/groups/g'));
+    await until('the end', () => {
+      clock.move(1_000);
+      return first.hasEnded;
+    });
+    expectDone(await project.put('/v1/groups/g', { name: 'G again' }));
+    expectDone(await project.put(threadPath('new'), { groupID: 'g', name: 'New' }));
+    const second = await StreamReader.open(project, THREADS, headers);
+    try {
+      await until('the list as it is', () => {
+        clock.move(1_000);
+        const shown = shownThreads([...first.events, ...second.events]);
+        return Object.keys(shown).join() === 'new';
+      });
+    } finally {
+      second.close();
+    }
   });
 });
 

@@ -72,8 +72,10 @@ export class RecordedConversations {
     if (this.#followed.has(key)) return;
     const { onThreads, onGap, onAccess } = this.#listener;
     const listener: RecordListener = {
-      onChanges(_topic: Topic, { threads, users, isOfGroup }: TopicChanges) {
-        if (groupId !== null && threads.size > 0) onThreads(project, groupId, threads);
+      onChanges(_topic: Topic, { threads, users, isOfGroup, isGroupRemoved }: TopicChanges) {
+        // The threads that go with a group are not recorded one by one.
+        if (groupId !== null && isGroupRemoved) onGap(project, groupId);
+        else if (groupId !== null && threads.size > 0) onThreads(project, groupId, threads);
         if (isOfGroup || users.size > 0) onAccess(project, isOfGroup ? null : [...users]);
       },
       onGap() {
