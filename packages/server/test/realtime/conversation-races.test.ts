@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ServiceError } from '../../src/core/service-error.ts';
 import { SseSink } from '../../src/realtime/sessions/sse-sink.ts';
+import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { plain } from '../contract/store/conversation.ts';
 import { BY_TEST } from '../support/origin.ts';
 import { SimulatedSink } from './simulated-sink.ts';
@@ -102,6 +103,33 @@ describe('a stream of messages that is opened while its thread is written', () =
         await seed(world);
         delayed(world, reading, () => moveToOtherGroup(world));
         await assert.rejects(openMessages(world, 'u'), isNotFound);
+      }));
+  }
+});
+
+describe('a stream of messages whose reader loses access while the store does not answer', () => {
+  for (const [who, status] of [
+    ['its user is set deleted', { status: 'deleted' }],
+    ['nothing happens to its user', {}],
+  ] as const) {
+    const ends = status.status === 'deleted';
+    test(`a stream ${ends ? 'ends with user_not_found' : 'goes on'} once the store answers again, where ${who} meanwhile`, () =>
+      withStreams({}, async (world) => {
+        await seed(world);
+        const sink = await openMessages(world, 'u');
+        const { eligibility } = world.engine.store;
+        const findMany = eligibility.findMany.bind(eligibility);
+        eligibility.findMany = () => Promise.reject(new StoreUnavailableError('no answer'));
+        await world.services.users.put(writer(world), 'u', { name: 'U', ...status }, {});
+        // Notifications and the record of the change were read by then.
+        await world.pass(3);
+        assert.equal(sink.ended, null);
+        eligibility.findMany = findMany;
+        await world.pass(3);
+        if (ends) {
+          await world.until('the end', () => sink.ended !== null);
+          assert.equal(sink.parser.events.at(-1)?.data.error, 'user_not_found');
+        } else assert.equal(sink.ended, null);
       }));
   }
 });

@@ -147,6 +147,7 @@ export class ConversationHub {
       if (lists.isEmpty) this.#lists.delete(key);
     }
     this.#recorded.followOnly(this.#followed());
+    this.#access.tick();
   }
 
   /** The groups with readers, or with lists that wait for readers to come back. */

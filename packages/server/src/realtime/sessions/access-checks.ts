@@ -25,11 +25,20 @@ export class AccessChecks {
 
   /** These users, or with null all readers of the project, may have lost access. */
   request(project: ProjectKey, userIds: readonly string[] | null): void {
+    this.#add(project, userIds);
+    void this.#run.request();
+  }
+
+  /** Repeats a check that failed. Call it once a second. */
+  tick(): void {
+    if (this.#due.size > 0) void this.#run.request();
+  }
+
+  #add(project: ProjectKey, userIds: Iterable<string> | null): void {
     const due = this.#due.get(project);
     if (due === null) return;
     const named = userIds === null ? null : new Set([...(due ?? []), ...userIds]);
     this.#due.set(project, named === null || named.size > NAMED_MAX ? null : named);
-    void this.#run.request();
   }
 
   async #check(): Promise<void> {
@@ -39,7 +48,11 @@ export class AccessChecks {
       const named = due.get(caller.project);
       return named === null || (viewer !== undefined && named?.has(viewer.userId));
     });
-    // Where the store is away, the next check ends them.
-    await endWithoutAccess(this.#store, concerned).catch(() => {});
+    try {
+      await endWithoutAccess(this.#store, concerned);
+    } catch {
+      // The store is away: nothing else may request the check again.
+      for (const [project, userIds] of due) this.#add(project, userIds);
+    }
   }
 }
