@@ -24,5 +24,7 @@ export abstract class Connection {
   async close(): Promise<void> {
     await this.announcements.leave();
     this.transport.close();
+    // What was announced meanwhile.
+    await this.announcements.leave();
   }
 }

@@ -2,11 +2,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { until } from '../../server/test/support/waiting.ts';
+import { errorBody, respond, respondDone, type Script, withAnnouncer } from './support/scripted-server.ts';
 import { withScriptedSocket } from './support/scripted-socket.ts';
 
 /** An open socket that nothing uses is closed after a second. */
 const IDLE_MS = 1_000;
 const LOCATION = { page: 'a' };
+/** `close()` waits for absences for two seconds. */
+const LEAVE_TIMEOUT_MS = 2_000;
 
 /** A token that comes when the test says so, each time that it is requested. */
 function heldToken() {
@@ -114,5 +117,52 @@ describe('a client that is closed', () => {
         },
       },
     );
+  });
+
+  test('an announcement ends with close() although its absence waits to be sent again', async (context) => {
+    const script: Script = (request, index) => {
+      if (index === 0) respondDone(request, index);
+      else respond(request, 503, errorBody('error'), { 'retry-after': '5' });
+    };
+    await withAnnouncer(script, { location: LOCATION }, async (announce, server, rollcall) => {
+      context.mock.timers.enable({ apis: ['setTimeout'] });
+      const announcement = announce();
+      let isEnded = false;
+      void announcement.ended.then(() => {
+        isEnded = true;
+      });
+      await until('the user is present', () => rollcall.status.get().state === 'open');
+      const closed = rollcall.close();
+      await server.arrived(2);
+      await until('the absence waits', () => rollcall.status.get().state === 'reconnecting');
+      context.mock.timers.tick(LEAVE_TIMEOUT_MS);
+      await closed;
+      await settled();
+      context.mock.timers.tick(5_000);
+      await settled();
+      context.mock.timers.reset();
+      assert.equal(isEnded, true);
+      assert.equal(server.received.length, 2);
+    });
+  });
+
+  test('an announcement that begins while the client closes ends with it', async (context) => {
+    const script: Script = (request, index) => index === 0 && respondDone(request, index);
+    await withAnnouncer(script, { location: LOCATION }, async (announce, server, rollcall) => {
+      context.mock.timers.enable({ apis: ['setTimeout'] });
+      announce();
+      await until('the user is present', () => rollcall.status.get().state === 'open');
+      const closed = rollcall.close();
+      await server.arrived(2);
+      let isEnded = false;
+      void announce({ location: { page: 'b' } }).ended.then(() => {
+        isEnded = true;
+      });
+      context.mock.timers.tick(LEAVE_TIMEOUT_MS);
+      await closed;
+      await settled();
+      context.mock.timers.reset();
+      assert.equal(isEnded, true);
+    });
   });
 });

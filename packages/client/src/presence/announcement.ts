@@ -108,13 +108,12 @@ export class Announcement {
    * Resolves when the server has responded; when it cannot be reached, the presence expires by itself.
    */
   async leave(): Promise<void> {
-    if (!this.#isLeaving) {
-      this.#isLeaving = true;
-      this.#failures = 0;
-      this.#isStale = true;
-      // What is announced in the same task arrives first, so that a user who goes to another page is never absent in between.
-      queueMicrotask(() => this.#start());
-    }
+    if (!this.#isLeaving) this.#failures = 0;
+    this.#isLeaving = true;
+    // An absence that waits to be repeated is sent now.
+    this.#isStale = true;
+    // What is announced in the same task arrives first, so that a user who goes to another page is never absent in between.
+    queueMicrotask(() => this.#start());
     await this.ended;
   }
 
@@ -187,8 +186,11 @@ export class Announcement {
 
   #failed(error: RollcallError): void {
     const { onError } = this.#options;
-    // `vanish()` aborts the update in flight; that is not a failure.
-    if (error.code === 'aborted') return;
+    // `vanish()` and `close()` abort the update in flight; that is not a failure, and is not repeated as one.
+    if (error.code === 'aborted') {
+      this.#failures = 0;
+      return;
+    }
     if (onError !== undefined) queueMicrotask(() => onError(error));
     this.#failures += 1;
     this.#retryAfterMs = error.retryAfterMs ?? 0;
