@@ -94,6 +94,38 @@ describe('the limits of a socket', () => {
     );
   });
 
+  test('an absence that the server cannot apply is sent until it can, because the socket holds the location', async (context) => {
+    let isDown = true;
+    const script: SocketScript = ({ op, ref, send }) => {
+      if (op !== 'absent' || !isDown) return true;
+      send({ ref, error: 'error', message: 'the store cannot be reached' });
+      return false;
+    };
+    await withScriptedSocket(script, async ({ client, of }) => {
+      context.mock.timers.enable({ apis: ['setTimeout'] });
+      const announcement = client.presence.announce({ location: LOCATION });
+      await until('the user is present', () => {
+        context.mock.timers.tick(100);
+        return of('present').length === 1;
+      });
+      let isEnded = false;
+      void announcement.leave().then(() => {
+        isEnded = true;
+      });
+      await until('the absence is sent again', () => {
+        context.mock.timers.tick(1_000);
+        return isEnded || of('absent').length === 5;
+      });
+      isDown = false;
+      await until('the announcement ends', () => {
+        context.mock.timers.tick(1_000);
+        return isEnded;
+      });
+      assert.equal(of('absent').length, 6);
+      context.mock.timers.reset();
+    });
+  });
+
   test('an announcement that ends with an error sets its user absent where they were before', async () => {
     const script: SocketScript = ({ op, ref, send, location }) => {
       if (op !== 'present' || location?.page !== 'b') return true;

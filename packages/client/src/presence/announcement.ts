@@ -20,7 +20,7 @@ const EVERY_MS = 10_000;
 /** What a socket holds needs no refreshing. This restores what a bound has ended, and notices a group that was lost. */
 const HELD_EVERY_MS = 60_000;
 const FIRST_RETRY_MS = 1_000;
-/** After so many failures, or when `Retry-After` is longer than the maximum, the presence is left to expire. */
+/** After so many failures, or when `Retry-After` is longer than the maximum, a presence that expires is left to expire. */
 const LEAVE_ATTEMPTS = 3;
 const LEAVE_FIRST_RETRY_MS = 200;
 const LEAVE_RETRY_AFTER_MAX_MS = 30_000;
@@ -54,6 +54,8 @@ export class Announcement {
   #sentAt = Date.now();
   #failures = 0;
   #retryAfterMs = 0;
+  /** The server has rejected the last update, and holds the locations as long as the socket is open: they do not expire. */
+  #isHeldOn = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** @internal */
@@ -160,7 +162,8 @@ export class Announcement {
     this.#isSending = false;
     if (this.#isOver) return;
     const retries =
-      this.#failures > 0 && this.#failures < LEAVE_ATTEMPTS && this.#retryAfterMs <= LEAVE_RETRY_AFTER_MAX_MS;
+      this.#failures > 0 &&
+      (this.#isHeldOn || (this.#failures < LEAVE_ATTEMPTS && this.#retryAfterMs <= LEAVE_RETRY_AFTER_MAX_MS));
     if (this.#isLeaving && !retries) this.#finish();
     else this.#schedule();
   }
@@ -194,6 +197,7 @@ export class Announcement {
     if (onError !== undefined) queueMicrotask(() => onError(error));
     this.#failures += 1;
     this.#retryAfterMs = error.retryAfterMs ?? 0;
+    this.#isHeldOn = this.#shared.updates.isHeld && !/^(network|timeout)$/.test(error.code);
     if (error.retryable) return;
     if (this.#isLeaving) this.#finish();
     else {
