@@ -41,6 +41,14 @@ export function threadAfter(state: ThreadState, event: MessagesEvent<ViewerThrea
   return next.missed === null ? next : { ...next, missed: [...next.missed, event] };
 }
 
+/** The state when the thread cannot be watched any more: it has what was not sent, which the user may send again. */
+export const withoutThread = ({ messages }: ThreadState, error: RollcallError): ThreadState => ({
+  ...UNREAD_THREAD,
+  messages: messages.filter(isUnsent),
+  isLoading: false,
+  error,
+});
+
 function stateAfter(state: ThreadState, event: MessagesEvent<ViewerThread>): ThreadState {
   switch (event.type) {
     case 'snapshot': {

@@ -17,6 +17,7 @@ import {
   threadAfter,
   UNREAD_THREAD,
   withOlder,
+  withoutThread,
 } from './thread-state.ts';
 import { useStore } from './use-store.ts';
 import { useViewerID, viewerIDOf } from './use-viewer.ts';
@@ -64,7 +65,7 @@ const threadStore = (client: RollcallClient, id: string): LiveStore<ThreadState>
           set((state) => threadAfter(state, event));
         }
       } catch (error) {
-        set((state) => ({ ...state, thread: null, error: error as RollcallError, isLoading: false }));
+        set((state) => withoutThread(state, error as RollcallError));
       }
     },
     // The user has not seen yet that a message failed, or can still retry it.

@@ -253,4 +253,41 @@ describe(`threads and messages in Chromium`, { skip: skipsPages }, () => {
       await shows(page, 'messages', ['one sent', 'two sent']);
     });
   });
+
+  test('useThread shows no message of a thread that is gone, or that the viewer may not read any more, except what failed', async () => {
+    const project = await host.value.project('ada');
+    const write = (method: string, path: string, body?: unknown) =>
+      host.value.server.request(method, path, {
+        token: project.token,
+        ...(body !== undefined && { body }),
+      });
+    const gone = (error: string) => ({ name: null, error, isLoading: false, hasOlder: false });
+    for (const [id, error, end] of [
+      ['t', 'thread_not_found', () => write('DELETE', '/v1/threads/t')],
+      ['u', 'group_not_found', () => write('PUT', '/v1/groups/g', { members: [] })],
+    ] as const) {
+      await write('PUT', `/v1/threads/${id}`, { groupID: 'g', name: 'T' });
+      for (let count = 0; count < 51; count += 1) {
+        await write('PUT', `/v1/threads/${id}/messages/m${count}`, {
+          authorID: 'ada',
+          content: [{ text: `${count}` }],
+        });
+      }
+      await host.value.open(react, project, 'ada', { view: 'switcher' }, async ({ page }) => {
+        await page.locator(`#to-${id}`).click();
+        await shows(page, 'thread', ready('T', true));
+        const headers = { 'access-control-allow-origin': '*' };
+        await page.route('**/messages', (route) =>
+          route.request().method() === 'POST'
+            ? route.fulfill({ status: 400, json: { error: 'invalid_request', message: 'no' }, headers })
+            : route.continue(),
+        );
+        await page.locator('#send').click();
+        await shows(page, 'failed', 'invalid_request');
+        await end();
+        await shows(page, 'thread', gone(error));
+        await shows(page, 'messages', ['one failed', 'two failed']);
+      });
+    }
+  });
 });
