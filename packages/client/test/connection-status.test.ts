@@ -1,7 +1,7 @@
 /** The status of a client through every transition, with its reason. */
 import assert from 'node:assert/strict';
 import type { OutgoingHttpHeaders, RequestListener } from 'node:http';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { until } from '../../server/test/support/waiting.ts';
 import type { RollcallClient } from '../src/index.ts';
 import { errorBody } from './support/scripted-server.ts';
@@ -26,6 +26,19 @@ function statesOf(client: RollcallClient): string[] {
     if (states.at(-1) !== short(client)) states.push(short(client));
   });
   return states;
+}
+
+/** Makes this process a page until the test ends: dispatch its events here. */
+function pageEvents(context: TestContext): EventTarget {
+  const page = globalThis as unknown as Record<string, unknown>;
+  const events = new EventTarget();
+  page.addEventListener = events.addEventListener.bind(events);
+  page.removeEventListener = events.removeEventListener.bind(events);
+  context.after(() => {
+    delete page.addEventListener;
+    delete page.removeEventListener;
+  });
+  return events;
 }
 
 /** Closes the first socket once it has a watch. */
@@ -174,14 +187,7 @@ describe('the status of a client', () => {
   }
 
   test('a page that goes offline is checked at once, and is reconnecting when the server does not answer', async (context) => {
-    const page = globalThis as unknown as Record<string, unknown>;
-    const events = new EventTarget();
-    page.addEventListener = events.addEventListener.bind(events);
-    page.removeEventListener = events.removeEventListener.bind(events);
-    context.after(() => {
-      delete page.addEventListener;
-      delete page.removeEventListener;
-    });
+    const events = pageEvents(context);
     const script: SocketScript = ({ op }) => op !== 'unwatch';
     await withScriptedSocket(script, async ({ client, of }) => {
       context.mock.timers.enable({ apis: ['setTimeout'] });
@@ -198,6 +204,27 @@ describe('the status of a client', () => {
       assert.deepEqual(states, ['connecting', 'open', 'reconnecting network', 'open']);
       context.mock.timers.reset();
     });
+  });
+
+  test('a page that comes back from the back/forward cache is reconnecting until it is connected again', async (context) => {
+    const events = pageEvents(context);
+    const dispatch = (type: string) =>
+      events.dispatchEvent(Object.assign(new Event(type), { persisted: true }));
+    await withScriptedSocket(
+      () => true,
+      async ({ client, opened }) => {
+        const states = statesOf(client);
+        const watch = client.presence.watch();
+        await watch.next();
+        const again = watch.next();
+        dispatch('pagehide');
+        assert.equal(short(client), 'reconnecting network');
+        dispatch('pageshow');
+        await again;
+        assert.equal(opened(), 2);
+        assert.deepEqual(states, ['connecting', 'open', 'reconnecting network', 'open']);
+      },
+    );
   });
 
   test('a watch that failed for a while makes the status reconnecting, and open when it has begun again', async () => {

@@ -273,6 +273,8 @@ export class SocketLink {
         // A page that unloads loses its socket by itself, and one that is loaded anew takes over what it held.
         if ((event as { persisted?: boolean } | undefined)?.persisted !== true) return;
         this.#isSuspended = true;
+        // Nobody sees it now, but the page may come back while the server is away.
+        if (this.#open) this.#transport.status.report(this, 'reconnecting', new SocketLost(CLOSED));
         this.#close();
       }),
       onPage('pageshow', () => {
