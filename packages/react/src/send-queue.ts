@@ -11,6 +11,8 @@ type Creation = { readonly createThread?: ViewerMessageCreation['createThread'] 
 
 /** An attempt that failed for a passing reason is repeated so often. */
 const RETRIES = 3;
+/** A longer `Retry-After` is not waited for: the message and those behind it could be neither retried nor discarded. */
+const RETRY_AFTER_MAX_MS = 30_000;
 
 export const nodesOf = (content: MessageContent): readonly ContentNode[] =>
   typeof content === 'string' ? [{ type: 'p', children: [{ text: content }] }] : content;
@@ -100,7 +102,8 @@ export class SendQueue {
         const error = reason as RollcallError;
         // No other message has this ID: the response to an attempt before was lost, and the message had arrived.
         if (error.code === 'message_already_exists') return null;
-        if (!error.retryable || failures >= RETRIES) return error;
+        const { retryable, retryAfterMs = 0 } = error;
+        if (!retryable || failures >= RETRIES || retryAfterMs > RETRY_AFTER_MAX_MS) return error;
         await retryDelay(failures, error);
       }
     }

@@ -290,4 +290,26 @@ describe(`threads and messages in Chromium`, { skip: skipsPages }, () => {
       });
     }
   });
+
+  test('useThread shows a message as failed when the server does not take it for longer than half a minute', async () => {
+    const project = await host.value.project('ada');
+    await host.value.open(react, project, 'ada', { view: 'conversation' }, async ({ page }) => {
+      const headers = {
+        'access-control-allow-origin': '*',
+        'access-control-expose-headers': 'retry-after',
+        'retry-after': '3600',
+      };
+      const json = { error: 'error', message: 'the server is down for an hour' };
+      await page.route('**/messages', (route) =>
+        route.request().method() === 'POST'
+          ? route.fulfill({ status: 503, json, headers })
+          : route.continue(),
+      );
+      await page.locator('#send').click();
+      await shows(page, 'messages', ['one failed', 'two failed']);
+      await page.unroute('**/messages');
+      await page.locator('#retry').click();
+      await shows(page, 'messages', ['two failed', 'one sent']);
+    });
+  });
 });
