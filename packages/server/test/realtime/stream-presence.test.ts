@@ -104,6 +104,36 @@ describe('the presence that a stream shows', () => {
       assert.deepEqual(known(one), []);
     }));
 
+  test('a durable update that is published after the end of its membership is not shown, also where the user is a member again', () =>
+    withStreams({}, async (world) => {
+      await world.seed(['a']);
+      const { store, presence } = world.engine;
+      const location = JSON.stringify({ page: '1' });
+      const filter = { location: { location, partial: false }, excludeDurable: false };
+      const [all, one] = [await world.open(), await world.open({ filter })];
+      const stamp = writeContext(world.clock, BY_TEST);
+      const update = { userId: 'a', groupId: 'g', region: location, location };
+      const stored = await store.durablePresence.put(world.project, update, stamp);
+      assert.ok(stored.kind === 'set');
+      const change = (members: { add: string[]; remove: string[] }) =>
+        world.services.memberships.change({ project: world.project, ...BY_TEST }, 'g', members, {});
+      await change({ add: [], remove: ['a'] });
+      await change({ add: ['a'], remove: [] });
+      const { at } = stored;
+      await presence.publish(world.scope, { type: 'durable', userId: 'a', location, at, from: null }, at);
+      world.clock.move(10);
+      await world.put('a', { location: { page: '2' }, durable: true });
+      await world.move('a', '1');
+      await world.until('what came last', () => all.lines.at(-1) === 'a 1');
+      await world.pass(5);
+      const known = ({ parser }: SimulatedSink) =>
+        ReaderModel.of(parser.events)
+          .entries()
+          .map(({ durable }) => durable?.location);
+      assert.deepEqual(known(all), [{ page: '2' }]);
+      assert.deepEqual(known(one), []);
+    }));
+
   test('arrived has from only where readers have the user at that location', () =>
     withStreams({}, async (world) => {
       await world.seed(['a']);

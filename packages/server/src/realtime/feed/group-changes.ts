@@ -25,6 +25,7 @@ interface Hidden {
 }
 
 const NONE_HIDDEN: Hidden = { all: [], ephemeral: [] };
+const NONE_ENDED: ReadonlySet<DurableSet> = new Set();
 const NO_DURABLE = new Map<Channel, readonly ReaderEvent[]>();
 
 /**
@@ -35,6 +36,8 @@ export class GroupChanges {
   readonly #store: Store;
   readonly #state: FeedState;
   readonly #channels: ChannelSet;
+  /** Of the events that are being applied: the durable updates whose location has ended since. */
+  #ended: ReadonlySet<DurableSet> = NONE_ENDED;
 
   constructor(store: Store, state: FeedState, channels: ChannelSet) {
     this.#store = store;
@@ -52,6 +55,8 @@ export class GroupChanges {
   ): Promise<void> {
     const users = this.#newUsers(events);
     const hidden = users.size === 0 ? NONE_HIDDEN : await this.#hiddenOf(users);
+    const unknown = this.#firstDurable(events);
+    this.#ended = unknown.length === 0 ? NONE_ENDED : await this.#endedOf(unknown);
     const last = events.at(-1);
     for (const numbered of events) {
       const [offset, event] = numbered;
@@ -62,6 +67,37 @@ export class GroupChanges {
       const after = afterEach(event);
       if (after !== null) await after;
     }
+  }
+
+  /** The durable updates of users of whom the state has no durable location, or loses it by an earlier one of the events. */
+  #firstDurable(events: readonly NumberedEvent[]): DurableSet[] {
+    const { unfiltered } = this.#state;
+    const removed = new Set<string>();
+    let isRemoved = false;
+    const found: DurableSet[] = [];
+    for (const [, event] of events) {
+      if (event.type === 'usersRemoved') for (const id of event.userIds) removed.add(id);
+      else if (event.type === 'groupRemoved') isRemoved = true;
+      else if (event.type === 'durable') {
+        const { userId } = event;
+        if (isRemoved || removed.has(userId) || unfiltered.durableOf(userId) === null) found.push(event);
+      }
+    }
+    return found;
+  }
+
+  /**
+   * Those of the updates whose location the Store does not have any more. An update can be published after the end of its
+   * membership, and the user can be a member again by then.
+   */
+  async #endedOf(updates: readonly DurableSet[]): Promise<ReadonlySet<DurableSet>> {
+    const isStored = async ({ userId, location, at }: DurableSet) => {
+      const filter = { location, partial: false };
+      const found = await readDurable(this.#store, this.#state.scope, filter, [userId]);
+      return found.get(userId)?.at === at;
+    };
+    const stored = await Promise.all(updates.map(isStored));
+    return new Set(updates.filter((_, index) => !stored[index]));
   }
 
   /** The membership of each new user's ephemeral presence; null where there is only durable presence. */
@@ -145,12 +181,14 @@ export class GroupChanges {
 
   async #setDurable(event: DurableSet): Promise<GroupChange> {
     const { view, unfiltered } = this.#state;
-    const { userId, at } = event;
-    // The user may not be seen, or has ephemeral presence of an earlier membership.
-    if (view.has(userId) && !view.isVisible(userId)) return this.#reread([userId], false);
+    const { userId, location, at } = event;
+    // The user may not be seen, or has ephemeral presence of an earlier membership; or the update is of an earlier one.
+    const isHidden = view.has(userId) && !view.isVisible(userId);
+    if (isHidden || this.#ended.has(event)) return this.#reread([userId], false);
     const latest = unfiltered.durableOf(userId);
-    // Two processes that set durable locations of a user at once can publish them the other way round.
-    const isLate = latest !== null && at < latest.at;
+    // Two processes that set durable locations of a user at once can publish them the other way round. In one membership
+    // each location has another time.
+    const isLate = latest !== null && (at < latest.at || (at === latest.at && location !== latest.location));
     this.#markStale([userId]);
     const read = this.#reader([userId]);
     return {
