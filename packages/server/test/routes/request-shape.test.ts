@@ -139,6 +139,13 @@ describe('invalid_request: the body is not a JSON object', () => {
     }
   });
 
+  test('a body with the content-encoding identity, in letters of either case, is accepted', async () => {
+    for (const encoding of ['identity', 'Identity', 'IDENTITY']) {
+      const headers = { 'content-type': 'application/json', 'content-encoding': encoding };
+      expectDone(await project.send('PUT', '/v1/groups/identity', '{"name":"G"}', headers));
+    }
+  });
+
   test('a body with spaces around the object is accepted', async () => {
     expectDone(await project.send('PUT', '/v1/groups/spaced', ' \r\n\t{ "name" : "G" } \n'));
   });

@@ -54,7 +54,7 @@ export function bodyHeadError(headers: IncomingHttpHeaders, maxBytes: number): S
     return invalid('the request body must be JSON: send Content-Type: application/json');
   if (Number(headers['content-length']) > maxBytes) return tooLarge(maxBytes);
   const { 'content-encoding': encoding = 'identity', 'transfer-encoding': transfer = 'chunked' } = headers;
-  if (encoding !== 'identity') return encoded(encoding, 'send it uncompressed');
+  if (encoding.toLowerCase() !== 'identity') return encoded(encoding, 'send it uncompressed');
   if (transfer.toLowerCase() !== 'chunked') return encoded(transfer, 'the only transfer coding is chunked');
   if (type === PLAIN_TYPE) return null;
   for (const [, charset = ''] of type.matchAll(CHARSET))
