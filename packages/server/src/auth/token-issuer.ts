@@ -13,7 +13,7 @@ export function createTokenIssuer(store: Store): TokenIssuer {
   return {
     async projectOfAppToken(signedAppToken, now) {
       const token = parseJwt(signedAppToken);
-      if (token === null || isClientToken(token)) {
+      if (token === null || isClientToken(token) || !Object.hasOwn(token.claims, APP_TOKEN.claim)) {
         throw tokenFailure('invalid_app_token', 'signed_app_token is not an app token (a JWT with app_id)');
       }
       return (await verifyProjectToken(store, APP_TOKEN, token, now)).caller;

@@ -69,6 +69,16 @@ describe('POST /v1/authorize', () => {
     expectTokenFailure(await authorize(appToken(project, { app_id: 'no-such' })), 'application_not_found');
   });
 
+  test('POST /v1/authorize with a token that has no app_id is invalid_app_token, and the message names the claim', async () => {
+    const project = await server.project();
+    const iat = server.now();
+    for (const token of [jwt({ project_id: project.id, iat }, project.secret), server.customerToken()]) {
+      const answer = await authorize(token);
+      expectTokenFailure(answer, 'invalid_app_token');
+      assert.match(answer.text, /a JWT with app_id/);
+    }
+  });
+
   test('POST /v1/authorize rejects tokens of other kinds: client tokens, and access tokens that would renew themselves', async () => {
     const project = await server.project();
     const iat = server.now();
