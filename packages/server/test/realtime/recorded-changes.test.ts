@@ -110,6 +110,22 @@ describe('what is recorded of a followed group', () => {
       await until(world, sinks, 'a,b');
     }));
 
+  test('what is recorded under two topics at once is no interruption while the PresenceStore takes the event of the first', () =>
+    withTwo(async (world, sinks) => {
+      const { presence } = world.engine;
+      const publish = presence.publish.bind(presence);
+      const taken = Promise.withResolvers<void>();
+      presence.publish = (...args: Parameters<PresenceStore['publish']>) =>
+        taken.promise.then(() => publish(...args));
+      await setDurable(world, 'b', '7');
+      await setUser(world, 'c', 'deleted');
+      await world.pass(1);
+      taken.resolve();
+      await world.pass(2);
+      await until(world, sinks, 'a,b');
+      for (const sink of sinks) assert.equal(snapshots(sink), 1);
+    }));
+
   test('a group whose events do not come is read anew', () =>
     withTwo(async (world, sinks) => {
       world.engine.presence.publish = async () => {};

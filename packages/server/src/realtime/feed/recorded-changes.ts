@@ -67,6 +67,8 @@ export class RecordedChanges implements RecordListener {
   #attempts = 0;
   /** Whether the PresenceStore has not answered yet. */
   #isPublishing = false;
+  /** Whether a tick has come since. */
+  #isOverdue = false;
   readonly #run = new Repeated(() => this.#apply());
 
   constructor(parts: Parts, state: FeedState) {
@@ -93,6 +95,7 @@ export class RecordedChanges implements RecordListener {
 
   /** Call it about once a second: what could not be applied is tried again. */
   tick(): void {
+    this.#isOverdue = this.#isPublishing;
     if (this.#hasDue) void this.#run.request();
   }
 
@@ -147,6 +150,8 @@ export class RecordedChanges implements RecordListener {
     const differing = await this.#parts.reads.run(project, () => this.#differing(named));
     if (differing.users.length + differing.renamed.length === 0) return true;
     if (this.#isPublishing) {
+      // What was recorded under another topic comes at the same moment: the next tick compares it.
+      if (!this.#isOverdue) return false;
       // A second has passed: readers do not wait for a PresenceStore that does not answer.
       followed.invalidate(new StoreUnavailableError('the event of a recorded change was not taken'));
       return this.#showAlone(named);
@@ -160,6 +165,7 @@ export class RecordedChanges implements RecordListener {
     // Each attempt is made once among all processes, before that of the next position.
     const upTo = this.#position + (this.#attempts - 1) / (ATTEMPTS_MAX + 1);
     this.#isPublishing = true;
+    this.#isOverdue = false;
     void this.#publish(differing, upTo)
       .catch((err) => {
         if (followed.watch === null) return;
