@@ -25,6 +25,8 @@ interface Hidden {
 }
 
 const NONE_HIDDEN: Hidden = { all: [], ephemeral: [] };
+/** Of so many removed users durable updates are compared with the Store. */
+const REMOVED_MAX = 10_000;
 const NONE_ENDED: ReadonlySet<DurableSet> = new Set();
 const NO_DURABLE = new Map<Channel, readonly ReaderEvent[]>();
 
@@ -38,6 +40,9 @@ export class GroupChanges {
   readonly #channels: ChannelSet;
   /** Of the events that are being applied: the durable updates whose location has ended since. */
   #ended: ReadonlySet<DurableSet> = NONE_ENDED;
+  /** Users who were removed, the latest last, until a durable location of theirs is stored again. */
+  readonly #removed = new Set<string>();
+  #isGroupRemoved = false;
 
   constructor(store: Store, state: FeedState, channels: ChannelSet) {
     this.#store = store;
@@ -55,8 +60,8 @@ export class GroupChanges {
   ): Promise<void> {
     const users = this.#newUsers(events);
     const hidden = users.size === 0 ? NONE_HIDDEN : await this.#hiddenOf(users);
-    const unknown = this.#firstDurable(events);
-    this.#ended = unknown.length === 0 ? NONE_ENDED : await this.#endedOf(unknown);
+    const doubtful = this.#afterRemoval(events);
+    this.#ended = doubtful.length === 0 ? NONE_ENDED : await this.#endedOf(doubtful);
     const last = events.at(-1);
     for (const numbered of events) {
       const [offset, event] = numbered;
@@ -69,19 +74,18 @@ export class GroupChanges {
     }
   }
 
-  /** The durable updates of users of whom the state has no durable location, or loses it by an earlier one of the events. */
-  #firstDurable(events: readonly NumberedEvent[]): DurableSet[] {
-    const { unfiltered } = this.#state;
-    const removed = new Set<string>();
-    let isRemoved = false;
+  /** The durable updates that follow a removal of the user, in these events or shortly before them. */
+  #afterRemoval(events: readonly NumberedEvent[]): DurableSet[] {
     const found: DurableSet[] = [];
     for (const [, event] of events) {
-      if (event.type === 'usersRemoved') for (const id of event.userIds) removed.add(id);
-      else if (event.type === 'groupRemoved') isRemoved = true;
-      else if (event.type === 'durable') {
-        const { userId } = event;
-        if (isRemoved || removed.has(userId) || unfiltered.durableOf(userId) === null) found.push(event);
-      }
+      if (event.type === 'usersRemoved') for (const id of event.userIds) this.#removed.add(id);
+      else if (event.type === 'groupRemoved') this.#isGroupRemoved = true;
+      else if (event.type === 'durable' && (this.#isGroupRemoved || this.#removed.has(event.userId)))
+        found.push(event);
+    }
+    for (const id of this.#removed) {
+      if (this.#removed.size <= REMOVED_MAX) break;
+      this.#removed.delete(id);
     }
     return found;
   }
@@ -94,9 +98,10 @@ export class GroupChanges {
     const isStored = async ({ userId, location, at }: DurableSet) => {
       const filter = { location, partial: false };
       const found = await readDurable(this.#store, this.#state.scope, filter, [userId]);
-      return found.get(userId)?.at === at;
+      return (found.get(userId)?.at ?? -1) >= at;
     };
     const stored = await Promise.all(updates.map(isStored));
+    for (const [index, { userId }] of updates.entries()) if (stored[index]) this.#removed.delete(userId);
     return new Set(updates.filter((_, index) => !stored[index]));
   }
 
