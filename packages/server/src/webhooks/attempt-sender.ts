@@ -18,6 +18,8 @@ const ANSWER_MS = limits.WEBHOOK_ANSWER_SECONDS * 1_000;
 /** How long the body of an answer may take, of which a KiB is read, in milliseconds. */
 const BODY_MS = 1_000;
 const HEADERS_MAX_BYTES = 16 * 1_024;
+/** Most interim responses (1xx) before an answer: each costs the event loop time, and a receiver can send them without end. */
+const INTERIM_MAX = 100;
 
 /** What is sent, and to where. */
 interface Sending extends WebhookSecrets {
@@ -135,6 +137,11 @@ function exchange(url: URL, options: RequestOptions, body: string): Promise<Answ
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, options);
   let isAnswered = false;
+  let interim = 0;
+  request.on('information', () => {
+    interim += 1;
+    if (interim > INTERIM_MAX) request.destroy(new Error(`more than ${INTERIM_MAX} interim responses`));
+  });
   request.once('response', (response) => {
     isAnswered = true;
     const { statusCode = 0, headers } = response;

@@ -8,6 +8,7 @@ import { until, within } from '../support/waiting.ts';
 import {
   ALLOWED,
   type Answering,
+  type Attempt,
   attempts,
   createWebhook,
   WebhookReceiver,
@@ -71,6 +72,27 @@ describe('a receiver that hangs', () => {
     const [attempt, ...others] = await attempts(project, 'w');
     assert.deepEqual([attempt?.status, attempt?.error, attempt?.answer], [200, null, 'thanks']);
     assert.deepEqual([others.length, receiver.received.length], [0, 1]);
+  });
+
+  test('a receiver that sends interim responses without end is given up before the 10 s, and some of them are no failure', async () => {
+    const [project, receiver] = [await server.project(), await receiving()];
+    receiver.answer = ({ socket }) => {
+      const write = () => {
+        while (socket?.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(100)));
+      };
+      socket?.on('drain', write);
+      write();
+    };
+    await createWebhook(project, 'w', receiver.url, { status: 'paused' });
+    const flooded = await project.post('/v1/webhooks/w/test', {});
+    const { status, error } = flooded.json<Attempt>();
+    assert.deepEqual([status, error], [null, 'no answer: more than 100 interim responses']);
+    receiver.answer = (response) => {
+      for (let count = 0; count < 10; count += 1) response.writeProcessing();
+      response.writeHead(204).end();
+    };
+    const answered = await project.post('/v1/webhooks/w/test', {});
+    assert.deepEqual([answered.json<Attempt>().status, answered.json<Attempt>().error], [204, null]);
   });
 });
 
