@@ -1,6 +1,6 @@
 /** Commands that only read, and dry runs, neither create nor migrate a store. */
 import assert from 'node:assert/strict';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
@@ -130,5 +130,19 @@ describe('commands that only read', () => {
       const after = new DatabaseSync(file);
       assert.equal(after.prepare('PRAGMA user_version').get()?.user_version, version);
       after.close();
+    }));
+
+  test('a command whose data directory cannot be searched reports the reason, and not that there is no store', () =>
+    withDataDir(undefined, async (parent) => {
+      // Nobody can search it, also not the account of these tests, for which no directory is closed.
+      const dataDir = join(parent, 'loop');
+      symlinkSync('loop', dataDir);
+      for (const args of [...READING, ['project', 'create', 'Acme']]) {
+        const { code, stderr } = await rollcall([...args, '--data-dir', dataDir]);
+        assert.equal(code, 1, `${args}: ${stderr}`);
+        assert.match(stderr, /^rollcall: the store [^\n]*loop[^\n]* cannot be opened: ELOOP[^\n]*\n$/);
+      }
+      const { stdout } = await rollcall(['doctor', '--data-dir', dataDir]);
+      assert.match(stdout, /^failed +store: it cannot be read: [^\n]*ELOOP/m);
     }));
 });

@@ -5,8 +5,8 @@ import { type Check, failed, ok, skipped } from './check.ts';
 const NAME = 'store';
 
 export async function storeCheck(settings: Settings): Promise<Check> {
-  if (!(await storeExists(settings))) return skipped(NAME, `there is none in ${settings.dataDir} yet`);
   try {
+    if (!(await storeExists(settings))) return skipped(NAME, `there is none in ${settings.dataDir} yet`);
     return judge(await inspectStore(settings));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

@@ -59,8 +59,16 @@ function identityOf(path: string): string | null {
   }
 }
 
-/** Whether any file of a store is there. */
-export const hasStoreFiles = (file: string): boolean => filesOf(file).some((path) => existsSync(path));
+/** Whether any file of a store is there. @throws StoreUnavailableError where that cannot be found out, as in a directory of another account */
+export function hasStoreFiles(file: string): boolean {
+  try {
+    return filesOf(file).some((path) => statSync(path, { throwIfNoEntry: false }) !== undefined);
+  } catch (cause) {
+    throw new StoreUnavailableError(`the store ${file} cannot be opened: ${(cause as Error).message}`, {
+      cause,
+    });
+  }
+}
 
 /**
  * Checks that the database is complete: {@link createStoreFile} makes no empty one, so an empty one has lost its data, and so

@@ -4,7 +4,10 @@ import { BUSY_TIMEOUT_MS } from './sqlite-connection.ts';
 import { checkStoreFiles, hasStoreFiles } from './sqlite-files.ts';
 import { latestSchemaVersion, schemaVersion } from './sqlite-migrate.ts';
 
-/** How the store's schema is older than this version's, or missing. Null also where it cannot be read: opening it reports the reason. */
+/**
+ * How the store's schema is older than this version's, or missing. Null also where it cannot be read: opening it reports the reason.
+ * @throws StoreUnavailableError where its directory cannot be searched
+ */
 export function outdatedSchema(file: string): SchemaTooOldError | null {
   const latest = latestSchemaVersion();
   if (!hasStoreFiles(file)) return new SchemaTooOldError(0, latest);
