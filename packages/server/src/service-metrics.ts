@@ -94,7 +94,9 @@ function changeMetrics({ engine: { store }, clock }: Parts): Metric[] {
 function webhookMetrics({ webhookDeliveries, engine: { store }, clock }: Parts): Metric[] {
   const failing = cached(() => store.webhookLeases.countFailing(), MAX_AGE_MS, clock);
   const states: Read = async () => {
-    const { active, resting, behind } = webhookDeliveries.backlog;
+    const { backlog } = webhookDeliveries;
+    if (backlog === null) return [];
+    const { active, resting, behind } = backlog;
     const values = { active, resting, behind, failing: await failing() };
     return Object.entries(values).map(([state, value]) => ({ labels: { state }, value }));
   };

@@ -69,7 +69,7 @@ export class WebhookDeliveries {
   readonly #repeats = new Set<NodeJS.Timeout>();
   #isAllDue = false;
   #isStopped = false;
-  #backlog: WebhookBacklog = { active: 0, behind: 0, resting: 0, furthest: 0 };
+  #backlog: WebhookBacklog | null = null;
   readonly #attempts = new Counter({
     name: 'rollcall_webhook_attempts_total',
     help: 'Attempts to deliver to webhooks',
@@ -82,7 +82,7 @@ export class WebhookDeliveries {
       rollcall_webhooks_leased: ['Webhooks that this process delivers for now', () => this.#runs.size],
       rollcall_webhooks_behind_records: [
         'Records of changes that the webhook furthest behind has not sent',
-        () => this.#backlog.furthest,
+        () => this.#backlog?.furthest ?? [],
       ],
     }),
   ];
@@ -106,8 +106,8 @@ export class WebhookDeliveries {
     this.#sweep();
   }
 
-  /** The work of all projects, as of the last sweep. */
-  get backlog(): WebhookBacklog {
+  /** The work of all projects, as of the last sweep; null where that could not read it. */
+  get backlog(): WebhookBacklog | null {
     return this.#backlog;
   }
 
@@ -181,6 +181,7 @@ export class WebhookDeliveries {
       if (isAll) await this.#searchAll();
       await this.#claim(woken);
     } catch (err) {
+      if (isAll) this.#backlog = null;
       this.#parts.log.error(
         { err },
         'webhooks could not be searched for due deliveries; the next sweep searches again',

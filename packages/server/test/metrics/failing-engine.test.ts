@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import type { Engine } from '../../src/wiring.ts';
 import { altered, send as inject, withApp } from '../http/app-case.ts';
 import { damageStore } from '../support/engine.ts';
@@ -76,6 +77,35 @@ suite('metrics while a part of the engine fails', () => {
     } finally {
       await redis.remove();
     }
+  });
+
+  test('without the store the webhooks are absent that are behind; with it they are back', async () => {
+    let isAway = false;
+    const disturb = ({ store }: Engine) => ({
+      store: altered(store, {
+        webhookLeases: altered(store.webhookLeases, {
+          work: (claim) =>
+            isAway
+              ? Promise.reject(new StoreUnavailableError('the store is away'))
+              : store.webhookLeases.work(claim),
+        }),
+      }),
+    });
+    await withApp({ disturb }, async ({ app, clock }) => {
+      const untilSearched = (what: string, isThere: boolean) =>
+        until(what, async () => {
+          clock.move(2_000);
+          const { body } = await inject(app, '/metrics');
+          return [/^rollcall_webhooks_behind_records 0$/m, /^rollcall_webhooks\{state="behind"\} 0$/m].every(
+            (sample) => sample.test(body) === isThere,
+          );
+        });
+      await untilSearched('the values', true);
+      isAway = true;
+      await untilSearched('the values to be absent', false);
+      isAway = false;
+      await untilSearched('the values to be back', true);
+    });
   });
 
   test('however often the metrics are read, the engine is read once in five seconds', async () => {
