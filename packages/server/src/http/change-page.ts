@@ -1,6 +1,7 @@
 import type { ChangeChunk, ChangeFeed } from '../core/change-feed.ts';
 import type { ChangeFilter } from '../core/change-filter.ts';
 import { type ChangePosition, positionText } from '../core/change-position.ts';
+import { ServiceError } from '../core/service-error.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import { changesPage, presentChange } from '../wire/change-text.ts';
 
@@ -15,7 +16,7 @@ interface ChangePageRequest {
   readonly filter: ChangeFilter;
 }
 
-/** The body of a page: one chunk in each event-loop tick. @throws ServiceError 410 */
+/** The body of a page: one chunk in each event-loop tick. @throws ServiceError 410 where changes after the position were removed */
 export async function changePageBody(
   feed: ChangeFeed,
   project: ProjectKey,
@@ -25,7 +26,14 @@ export async function changePageBody(
   let length = 0;
   let position = after;
   for (let searched = 1; ; searched += 1) {
-    const chunk: ChangeChunk = await feed.chunk(project, position, filter, limit - texts.length);
+    let chunk: ChangeChunk;
+    try {
+      chunk = await feed.chunk(project, position, filter, limit - texts.length);
+    } catch (error) {
+      if (position === null || searched === 1 || !(error instanceof ServiceError)) throw error;
+      // The changes after those that were read are removed meanwhile: the caller has missed none of the page, and the next one is 410.
+      return changesPage(texts, positionText(position), true);
+    }
     for (const found of chunk.found) {
       const text = presentChange(found);
       texts.push(text);

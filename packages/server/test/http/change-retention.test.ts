@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { ChangeFeed } from '../../src/core/change-feed.ts';
+import { readPosition } from '../../src/core/change-position.ts';
 import { startChangeRetention } from '../../src/core/change-retention.ts';
 import type { StoreWrites } from '../../src/core/store-writes.ts';
 import { WebhookService } from '../../src/core/webhook-service.ts';
 import { writeContext } from '../../src/core/write-context.ts';
+import { changePageBody } from '../../src/http/change-page.ts';
 import { withAuth } from '../auth/auth-case.ts';
 import { BY_TEST } from '../support/origin.ts';
 import { recordsAfter } from '../support/recorded.ts';
@@ -57,4 +59,36 @@ test('a webhook counts the changes that are left where others are removed while 
     const { behind } = await webhooks.state(project.key, found);
     assert.equal(behind, 3);
     assert.ok(reads > 2);
+  }));
+
+test('a page without after has what was read of it where later changes are removed meanwhile, and the page after it is 410', () =>
+  withAuth(async ({ store, clock, project }) => {
+    const put = (id: string) => store.users.put(project.key, id, {}, writeContext(clock, BY_TEST));
+    await Promise.all(Array.from({ length: 600 }, (_, index) => put(`u${index}`)));
+    clock.move(HOUR_MS);
+    await put('last');
+    const read = store.changes.read.bind(store.changes);
+    let reads = 0;
+    store.changes.read = async (...args) => {
+      reads += 1;
+      // After the first 500 records of the page.
+      if (reads === 2) while (await store.changes.removeBefore(clock.now())) await nextIteration();
+      return read(...args);
+    };
+    const feed = new ChangeFeed(store);
+    const page = async (after: string | null) =>
+      JSON.parse(
+        await changePageBody(feed, project.key, {
+          after: after === null ? null : readPosition(after),
+          limit: 10_000,
+          filter: {},
+        }),
+      );
+    const { changes, next, more } = await page(null);
+    assert.deepEqual([changes.length, next, more], [500, changes.at(-1).id, true]);
+    await assert.rejects(page(next), { status: 410 });
+    assert.deepEqual(
+      (await page(null)).changes.map(({ user }: { user: string }) => user),
+      ['last'],
+    );
   }));
