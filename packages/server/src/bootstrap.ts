@@ -25,11 +25,16 @@ export async function createConfigured(store: Store, settings: Settings, now: nu
 
 /**
  * Creates one customer with one project on a store without customers. Null where there is a customer, or where another
- * process that starts at the same time creates it.
+ * process that starts at the same time creates it. `requireOutput` throws where their secrets could not be shown: nothing is created.
  */
-export async function createFirst(store: Store, now: number): Promise<FirstCredentials | null> {
+export async function createFirst(
+  store: Store,
+  now: number,
+  requireOutput: () => void = () => {},
+): Promise<FirstCredentials | null> {
   const [existing] = await store.customers.list();
   if (existing !== undefined) return null;
+  requireOutput();
   const customer = { id: await firstCustomerId(store), secret: newSecret() };
   if (!(await createCustomer(store, customer, now))) return null;
   const project = { id: newId('prj'), secret: newSecret() };

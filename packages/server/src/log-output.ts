@@ -13,6 +13,20 @@ const WAIT_MS = 5;
  */
 export const openLog = (level: string): Logger => pino({ level }, { write: writeLine });
 
+/** Writes an empty line. @throws Error where standard output takes nothing, as on a full disk: what is printed once would be lost */
+export function requireOutput(): void {
+  try {
+    writeSync(STDOUT, '\n');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    // A full pipe, which has a reader.
+    if (code === 'EAGAIN') return;
+    throw new Error(`the credentials of a first start cannot be printed, so none were created: ${message}`, {
+      cause: error,
+    });
+  }
+}
+
 let waitsLeft = WAITS_MAX;
 
 function writeLine(line: string): void {

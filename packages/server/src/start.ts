@@ -12,7 +12,7 @@ import { type Clock, systemClock } from './core/clock.ts';
 import { lockDataDirectory } from './data-directory.ts';
 import type { Application } from './http/application.ts';
 import { HttpConnections } from './http/connections.ts';
-import { openLog } from './log-output.ts';
+import { openLog, requireOutput } from './log-output.ts';
 import { createServices, type Services } from './services.ts';
 import { startMessage } from './start-message.ts';
 import type { Tracing } from './tracing/tracing.ts';
@@ -67,7 +67,7 @@ export async function start(settings: Settings, options: StartOptions = {}): Pro
   const app = opened.adopt(buildApp(services, connections), (built) => built.close());
   opened.defer(() => stopServing(connections, app, services, { stopDelayMs, drainMs }));
   const url = await listen(app, connections, settings);
-  await printFirst(engine, settings, url, clock, options.print ?? printLine);
+  await printFirst(engine, settings, url, clock, options.print);
   logEngine(settings, log);
   log.info({ url }, 'listening');
   const running = opened.move();
@@ -84,16 +84,16 @@ function logEngine({ databaseUrl, redisUrl, dataDir }: Settings, log: Logger): v
   }
 }
 
-/** After listening: a start that fails to listen leaves the secrets to be shown by the next one. */
+/** After listening: a start that fails to listen, or cannot print, leaves the secrets to be shown by the next one. */
 async function printFirst(
   engine: Engine,
   settings: Settings,
   url: string,
   clock: Clock,
-  print: (text: string) => void,
+  print?: (text: string) => void,
 ): Promise<void> {
-  const first = await createFirst(engine.store, clock.now());
-  if (first !== null) print(await startMessage(first, { ...settings, url, now: clock.now() }));
+  const first = await createFirst(engine.store, clock.now(), print === undefined ? requireOutput : undefined);
+  if (first !== null) (print ?? printLine)(await startMessage(first, { ...settings, url, now: clock.now() }));
 }
 
 /**

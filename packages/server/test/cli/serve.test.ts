@@ -13,7 +13,7 @@ import { LAUNCHER } from '../support/launcher.ts';
 import { freePort } from '../support/own-program.ts';
 import { withDataDir } from '../support/server.ts';
 import { until } from '../support/waiting.ts';
-import { headersOfProject, KNOWN, requestsTo, rollcall, withServe } from './cli-process.ts';
+import { cleanEnvironment, headersOfProject, KNOWN, requestsTo, rollcall, withServe } from './cli-process.ts';
 import { halfSent } from './half-sent.ts';
 
 const withFreshDir = <Result>(use: (dataDir: string) => Promise<Result>) => withDataDir(undefined, use);
@@ -291,6 +291,22 @@ test('a server whose log cannot be written, as on a full disk, answers and stops
     } finally {
       server.kill('SIGKILL');
     }
+  }));
+
+test('a first start that cannot print its credentials is exit code 1, and leaves them to the next start', () =>
+  withFreshDir(async (dataDir) => {
+    const serve = [LAUNCHER, 'serve', '--port', '0', '--data-dir', dataDir];
+    const full = openSync('/dev/full', 'w');
+    const { status, stderr } = spawnSync(process.execPath, serve, {
+      stdio: ['ignore', full, 'pipe'],
+      encoding: 'utf8',
+      env: cleanEnvironment(),
+    });
+    closeSync(full);
+    assert.equal(status, 1, stderr);
+    assert.match(stderr, /^rollcall: the credentials of a first start cannot be printed, so none [^\n]+\n$/);
+    const { stdout } = await rollcall(['customer', 'list', '--json', '--data-dir', dataDir]);
+    assert.deepEqual(JSON.parse(stdout), []);
   }));
 
 function writeNewerStore(file: string): void {
