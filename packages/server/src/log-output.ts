@@ -13,7 +13,7 @@ const WAIT_MS = 5;
  */
 export const openLog = (level: string): Logger => pino({ level }, { write: writeLine });
 
-/** Writes an empty line. @throws Error where standard output takes nothing, as on a full disk: what is printed once would be lost */
+/** Writes the empty line before a text. @throws Error where standard output takes nothing, as on a full disk: what is printed once would be lost */
 export function requireOutput(): void {
   try {
     writeSync(STDOUT, '\n');

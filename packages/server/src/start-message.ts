@@ -17,8 +17,7 @@ export async function startMessage(
   server: StartedServer,
 ): Promise<string> {
   const token = await mintProjectToken(project.id, project.secret, server.now);
-  return `
-This is the first start on ${storeName(server)}. It made a customer, who owns projects, and a project.
+  return `This is the first start on ${storeName(server)}. It made a customer, who owns projects, and a project.
 Keep their secrets: they are not shown again.
 
   customer ID      ${customer.id}
