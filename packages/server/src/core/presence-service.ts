@@ -28,7 +28,7 @@ interface Parts {
 export interface PresenceHolder {
   readonly connection: string;
   readonly lease: string;
-  /** Only where the connection holds the location still. */
+  /** Only where the connection holds the location still, and no other lease has it. */
   readonly refreshOnly?: true;
 }
 

@@ -75,7 +75,7 @@ export interface PresenceUpdate extends PresenceScope {
   readonly lease?: string;
   /** Replaces the data of the hold; null removes them, absent leaves them. */
   readonly data?: Json | null;
-  /** Nothing is done unless the hold is live, at this location and for this membership. Only with a connection. */
+  /** Nothing is done unless the hold is live, at this location, for this membership and of no other lease. Only with a connection. */
   readonly refreshOnly?: true;
 }
 
@@ -85,14 +85,11 @@ export interface PresenceChange {
   readonly arrived: boolean;
   /** The user had no live presence in this region before, so the caller checks eligibility once more. */
   readonly created: boolean;
-  /**
-   * The location that the region had and the user is no longer at, in any region; else null. It is reported here also when
-   * its deadline had passed unswept; no sweep reports it then.
-   */
+  /** The location that the region had and the user is no longer at, in any region; else null. No sweep reports it, even if its deadline had passed. */
   readonly departed: Json | null;
   /** The lease of the update has ended and is not swept yet, so nothing was done: use another one. Absent otherwise. */
   readonly leaseEnded?: true;
-  /** There is no such hold any more, and the update was to refresh it alone: nothing was done. Absent otherwise. */
+  /** There is no such hold to refresh, so nothing was done. Absent otherwise. */
   readonly holdEnded?: true;
 }
 

@@ -9,6 +9,7 @@ import { HeldGroup } from '../../src/core/held-group.ts';
 import { HeldPresence } from '../../src/core/held-presence.ts';
 import { type PresenceChange, presenceChange } from '../../src/core/presence-change.ts';
 import type { PresenceConnection } from '../../src/core/presence-connection.ts';
+import { HoldEndedError } from '../../src/core/presence-service.ts';
 import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
 import type { PresenceStore, PresenceWatch } from '../../src/presence/presence-store.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
@@ -197,8 +198,10 @@ function processOn(
   const putPresence: ClientSessions['putPresence'] = async (_writer, change, holder) => {
     const now = clock.now();
     const update = { ...scope, ...change, ...holder, userId: 'a', now };
-    if (change.kind === 'absent') await presence.clear(update);
-    else await presence.set({ ...update, incarnation: 1, expiresAt: now + presenceTtlSeconds * 1_000 });
+    if (change.kind === 'absent') return void (await presence.clear(update));
+    const expiresAt = now + presenceTtlSeconds * 1_000;
+    const { holdEnded } = await presence.set({ ...update, incarnation: 1, expiresAt });
+    if (holdEnded === true) throw new HoldEndedError();
   };
   return processWith(presence, clock, putPresence, presenceTtlSeconds);
 }

@@ -47,9 +47,10 @@ export class HoldModel {
   }
 
   /** Whether there is something to refresh. */
-  isHeld({ userId, region, connection, location, now }: PresenceUpdate): boolean {
+  isHeld({ userId, region, connection, location, lease, now }: PresenceUpdate): boolean {
     const hold = this.#find({ userId, region, connection });
-    return hold !== undefined && hold.location === location && this.isLive(hold, now);
+    if (hold === undefined || hold.location !== location || !this.isLive(hold, now)) return false;
+    return hold.lease === undefined || hold.lease === lease;
   }
 
   set({ userId, region, connection, location, data, lease, expiresAt, now }: PresenceUpdate): void {

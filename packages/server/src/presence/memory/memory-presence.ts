@@ -282,6 +282,9 @@ class MemoryPresence implements PresenceStore {
   }
 }
 
-/** Whether the update refreshes this presence. */
-const isHeld = (presence: Presence | undefined, { location, incarnation, now }: PresenceUpdate) =>
-  presence?.location === location && presence.incarnation === incarnation && isLive(presence, now);
+/** Whether the update refreshes this presence, which no other lease has. */
+function isHeld(presence: Presence | undefined, update: PresenceUpdate): boolean {
+  if (presence?.location !== update.location || presence.incarnation !== update.incarnation) return false;
+  const { name = update.lease } = presence.record?.lease ?? {};
+  return name === update.lease && isLive(presence, update.now);
+}

@@ -151,7 +151,7 @@ export function leaseContract(rule: Rule): void {
   );
 
   rule(
-    'an update that only refreshes does nothing where the hold has ended, or is elsewhere',
+    'an update that only refreshes does nothing where the hold has ended, is elsewhere, or another lease has it',
     async (scene) => {
       const refresh = async (location = PAGE_1, setting = {}) => {
         const update = { ...LEASED, region: SITE, refreshOnly: true as const, ...setting };
@@ -171,9 +171,12 @@ export function leaseContract(rule: Rule): void {
         true,
         'the hold has expired',
       );
+      await scene.set('ann', PAGE_2, { ...A, region: SITE, lease: 'another' });
+      assert.equal(await refresh(PAGE_2), true, 'another lease has it');
+      await scene.set('ann', PAGE_2, { ...LEASED, region: SITE });
       assert.equal(await refresh(PAGE_2), false);
       assert.deepEqual(await scene.locationsOf('ann'), [PAGE_2]);
-      assert.deepEqual(await renewed(scene, START), { updates: 3, holds: 2 });
+      assert.deepEqual(await renewed(scene, START), { updates: 4, holds: 2 });
     },
   );
 

@@ -9,7 +9,7 @@
 --      5 due, 6 entry   of the entry that the caller has just added to the index of due groups, if it has
 --      7 lease, 8 data  of updates with a connection or data, whose 5 and 6 may be empty texts. An empty lease is none;
 --                       empty data stay as they are, `null` removes them.
---      9 refresh        of the same: 1 where nothing is to be done unless the presence is live at the location
+--      9 refresh        of the same: 1 where nothing is to be done unless the presence is live at the location, and of no other lease
 -- Answers for each 0: nothing was done, because no entry of the index is due in time: register the group and call again;
 --         2: the same, with an entry that is due now, because the group's entry was lost; 1: only the deadline or data changed;
 --         3: nothing was done, because the lease has ended; 4: the same, because there is nothing to refresh;
@@ -154,12 +154,15 @@ local function set(presence, location, deadline, due, entry, lease, data, refres
 
   local own = location_of(presence)
   local was_live = own and deadline_of(presence) > now
+  if refresh == '1' then
+    local record = own == location and was_live and record_of(presence)
+    if not record or (record.lease ~= '' and record.lease ~= lease) then return 4 end
+  end
   if own == location and was_live then
     extend(presence, location, deadline, lease, data)
     if not is_covered then extend_expiry(deadline) end
     return 1
   end
-  if refresh == '1' then return 4 end
 
   local user, holder = user_of(presence), holder_of(presence)
   if not own then end_other_membership(user, holder) end
