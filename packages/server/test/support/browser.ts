@@ -3,9 +3,12 @@ import type { Answer } from './http-client.ts';
 import { type Claims, jwt, seconds } from './jwt.ts';
 import type { Project } from './project-client.ts';
 
-/** A client token, signed with the project's secret at `now`, with these claims. */
-export const clientToken = ({ id, secret }: Project, claims: Claims, now = Date.now()): string =>
-  jwt({ project_id: id, iat: seconds(now), ...claims }, secret);
+/**
+ * A client token, signed with the project's secret at `now`, with these claims. By default it is as old as the project's own token:
+ * the clock of a server in a test can be behind that of the machine.
+ */
+export const clientToken = (project: Project, claims: Claims, now = project.signedAt): string =>
+  jwt({ project_id: project.id, iat: seconds(now), ...claims }, project.secret);
 
 export class Browser {
   readonly project: Project;

@@ -51,6 +51,13 @@ export class Project {
     return new Project(url, id, secret, jwt({ project_id: id, iat: seconds(now) }, secret));
   }
 
+  /** When its token was signed. */
+  get signedAt(): number {
+    const [, claims = ''] = this.token.split('.');
+    const { iat } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as { iat: number };
+    return iat * 1_000;
+  }
+
   get(path: string, headers: Headers = {}): Promise<Answer> {
     return this.send('GET', path, undefined, headers);
   }
