@@ -4,15 +4,29 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { ChangeFeed } from '../../src/core/change-feed.ts';
 import { readPosition } from '../../src/core/change-position.ts';
 import { startChangeRetention } from '../../src/core/change-retention.ts';
+import type { Clock } from '../../src/core/clock.ts';
 import type { StoreWrites } from '../../src/core/store-writes.ts';
 import { WebhookService } from '../../src/core/webhook-service.ts';
 import { writeContext } from '../../src/core/write-context.ts';
 import { changePageBody } from '../../src/http/change-page.ts';
+import type { Store } from '../../src/store/store.ts';
 import { withAuth } from '../auth/auth-case.ts';
 import { BY_TEST } from '../support/origin.ts';
 import { recordsAfter } from '../support/recorded.ts';
 
 const HOUR_MS = 3_600_000;
+
+/** Removes the changes before now just before the second read of changes. Returns how many reads there were. */
+function removedAtSecondRead(store: Store, clock: Clock): () => number {
+  const read = store.changes.read.bind(store.changes);
+  let reads = 0;
+  store.changes.read = async (...args) => {
+    reads += 1;
+    if (reads === 2) while (await store.changes.removeBefore(clock.now())) await nextIteration();
+    return read(...args);
+  };
+  return () => reads;
+}
 
 test('changes are removed within an hour after ROLLCALL_CHANGES_SECONDS, and not before', () =>
   withAuth(async ({ store, clock, project }) => {
@@ -48,17 +62,11 @@ test('a webhook counts the changes that are left where others are removed while 
       writes: {} as StoreWrites,
     });
     const found = await webhooks.find(project.key, 'w');
-    const read = store.changes.read.bind(store.changes);
-    let reads = 0;
-    store.changes.read = async (...args) => {
-      reads += 1;
-      // After the position of the webhook was found.
-      if (reads === 2) while (await store.changes.removeBefore(clock.now())) await nextIteration();
-      return read(...args);
-    };
+    // After the position of the webhook was found.
+    const reads = removedAtSecondRead(store, clock);
     const { behind } = await webhooks.state(project.key, found);
     assert.equal(behind, 3);
-    assert.ok(reads > 2);
+    assert.ok(reads() > 2);
   }));
 
 test('a page without after has what was read of it where later changes are removed meanwhile, and the page after it is 410', () =>
@@ -67,14 +75,8 @@ test('a page without after has what was read of it where later changes are remov
     await Promise.all(Array.from({ length: 600 }, (_, index) => put(`u${index}`)));
     clock.move(HOUR_MS);
     await put('last');
-    const read = store.changes.read.bind(store.changes);
-    let reads = 0;
-    store.changes.read = async (...args) => {
-      reads += 1;
-      // After the first 500 records of the page.
-      if (reads === 2) while (await store.changes.removeBefore(clock.now())) await nextIteration();
-      return read(...args);
-    };
+    // After the first 500 records of the page.
+    removedAtSecondRead(store, clock);
     const feed = new ChangeFeed(store);
     const page = async (after: string | null) =>
       JSON.parse(

@@ -7,6 +7,12 @@ import { ReaderModel } from './reader-model.ts';
 import type { SimulatedSink } from './simulated-sink.ts';
 import { manyUsers, withStreams } from './stream-world.ts';
 
+/** The durable locations that the reader knows. */
+const durableOf = ({ parser }: SimulatedSink) =>
+  ReaderModel.of(parser.events)
+    .entries()
+    .map(({ durable }) => durable?.location);
+
 describe('the presence that a stream shows', () => {
   test('a snapshot that is read in pages is correct while users arrive, move and depart', () =>
     withStreams({}, async (world) => {
@@ -96,12 +102,8 @@ describe('the presence that a stream shows', () => {
       await presence.publish(world.scope, { ...update, location: first, at: now, from: null }, now);
       await world.move('a', '1');
       await world.until('what came last', () => all.lines.at(-1) === 'a 1');
-      const known = ({ parser }: SimulatedSink) =>
-        ReaderModel.of(parser.events)
-          .entries()
-          .map(({ durable }) => durable?.location);
-      assert.deepEqual(known(all), [{ page: '2' }]);
-      assert.deepEqual(known(one), []);
+      assert.deepEqual(durableOf(all), [{ page: '2' }]);
+      assert.deepEqual(durableOf(one), []);
     }));
 
   test('a durable update that is published after the end of its membership is not shown, also where the user is a member again', () =>
@@ -126,12 +128,8 @@ describe('the presence that a stream shows', () => {
       await world.move('a', '1');
       await world.until('what came last', () => all.lines.at(-1) === 'a 1');
       await world.pass(5);
-      const known = ({ parser }: SimulatedSink) =>
-        ReaderModel.of(parser.events)
-          .entries()
-          .map(({ durable }) => durable?.location);
-      assert.deepEqual(known(all), [{ page: '2' }]);
-      assert.deepEqual(known(one), []);
+      assert.deepEqual(durableOf(all), [{ page: '2' }]);
+      assert.deepEqual(durableOf(one), []);
     }));
 
   test('arrived has from only where readers have the user at that location', () =>

@@ -5,7 +5,7 @@ import { expectOk } from '../support/expect.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 import { oneServer } from '../support/one-server.ts';
 import { Presence } from '../support/presence-client.ts';
-import { openSockets, SocketClient, withSockets } from '../support/socket-client.ts';
+import { openSockets, SocketClient, watcherOf, withSockets } from '../support/socket-client.ts';
 import { until } from '../support/waiting.ts';
 
 const clock = new MovedClock(Date.now());
@@ -22,9 +22,7 @@ describe('presence that a socket holds beside other holders', () => {
   test('an update over HTTP with the connectionID of an open socket does not end what the socket holds', async () => {
     const p = await Presence.inNewProject(server);
     await withSockets(async (keep) => {
-      const watcher = await keep(SocketClient.of(p.project, 'b', 'g'));
-      await watcher.ok('watch');
-      await watcher.event('snapshot');
+      const watcher = await keep(watcherOf(p));
       const socket = await keep(SocketClient.of(p.project, 'a', 'g', { connectionID: 'page-1' }));
       await socket.ok('present', { location: AT });
       assert.equal((await watcher.event('arrived')).data.id, 'a');
@@ -40,9 +38,7 @@ describe('presence that a socket holds beside other holders', () => {
   test('a batch that removes a member and adds them again leaves them where their socket holds a location', async () => {
     const p = await Presence.inNewProject(server);
     await withSockets(async (keep) => {
-      const watcher = await keep(SocketClient.of(p.project, 'b', 'g'));
-      await watcher.ok('watch');
-      await watcher.event('snapshot');
+      const watcher = await keep(watcherOf(p));
       const socket = await keep(SocketClient.of(p.project, 'a', 'g'));
       await socket.ok('watch');
       await socket.event('snapshot');

@@ -8,7 +8,13 @@ import { expectOk } from '../support/expect.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 import { oneServer } from '../support/one-server.ts';
 import { Presence } from '../support/presence-client.ts';
-import { openPresenceStreams, openSockets, SocketClient, withSockets } from '../support/socket-client.ts';
+import {
+  openPresenceStreams,
+  openSockets,
+  SocketClient,
+  watcherOf,
+  withSockets,
+} from '../support/socket-client.ts';
 import { StreamReader } from '../support/stream-reader.ts';
 import { until } from '../support/waiting.ts';
 
@@ -24,14 +30,6 @@ const LIFE_SECONDS = 35;
 async function reset(p: Presence, { tcp }: SocketClient, others: number): Promise<void> {
   tcp.resetAndDestroy();
   await until('the server to notice it', async () => (await openSockets(p.project)) === others);
-}
-
-/** A watcher of the group, who is user b. */
-async function watcherOf({ project }: Presence): Promise<SocketClient> {
-  const watcher = await SocketClient.of(project, 'b', 'g');
-  await watcher.ok('watch');
-  await watcher.event('snapshot');
-  return watcher;
 }
 
 /** A close frame of a client with the code 1000, masked with zeros. */

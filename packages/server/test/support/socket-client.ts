@@ -166,3 +166,11 @@ export async function withSockets(
     for (const { ws } of opened) ws.terminate();
   }
 }
+
+/** A socket of user b that watches group g. */
+export async function watcherOf({ project }: { readonly project: Project }): Promise<SocketClient> {
+  const watcher = await SocketClient.of(project, 'b', 'g');
+  await watcher.ok('watch');
+  await watcher.event('snapshot');
+  return watcher;
+}
