@@ -1,8 +1,6 @@
 /** Conversations in the file of an embedded store, and its rows. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { DURABLE_BOUNDS } from '../../src/store/durable-bounds.ts';
 import { SqliteConnection } from '../../src/store/sqlite/sqlite-connection.ts';
 import { migrate } from '../../src/store/sqlite/sqlite-migrate.ts';
@@ -11,17 +9,9 @@ import { openSqliteStore, STORE_FILE } from '../../src/store/sqlite/sqlite-store
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { Conversation } from '../contract/store/conversation.ts';
 import { newRoster } from '../contract/store/roster.ts';
+import { withFile } from './sqlite-directory.ts';
 
 const TABLES = ['conversations', 'threads', 'thread_lists', 'participants', 'messages', 'message_pieces'];
-
-export async function withDirectory(use: (directory: string) => Promise<void>): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), 'rollcall-conversation-'));
-  try {
-    await use(directory);
-  } finally {
-    await rm(directory, { recursive: true });
-  }
-}
 
 /** A project of a store in the directory, with group `g` of ann. */
 export async function withConversation(
@@ -37,15 +27,6 @@ export async function withConversation(
     return conversation.key;
   } finally {
     await store.close();
-  }
-}
-
-export function withFile<Result>(dataDir: string, use: (database: DatabaseSync) => Result): Result {
-  const database = new DatabaseSync(join(dataDir, STORE_FILE));
-  try {
-    return use(database);
-  } finally {
-    database.close();
   }
 }
 

@@ -27,8 +27,11 @@ export async function withStore<Result>(
   }
 }
 
-/** Reads or changes a store's file without the store. */
+/** How long a change waits for the writer of a store that is open, in milliseconds. */
+const WRITER_TIMEOUT_MS = 5_000;
+
+/** Reads or changes a store's file without the store, which may be open. */
 export function withFile<Result>(dataDir: string, use: (database: DatabaseSync) => Result): Result {
-  using database = new DatabaseSync(join(dataDir, STORE_FILE));
+  using database = new DatabaseSync(join(dataDir, STORE_FILE), { timeout: WRITER_TIMEOUT_MS });
   return use(database);
 }
