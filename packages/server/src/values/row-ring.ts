@@ -1,0 +1,66 @@
+const ROWS_MIN = 4;
+
+/**
+ * Rows of values in order: rows are added at the end and removed at the front. They are in one array, a ring that doubles when it
+ * is full and never shrinks.
+ *
+ * It is for events that are stored for a while. V8 allocates objects of a kind that mostly lives on in the old generation at
+ * once; there only a full collection frees them, which delays everything else. The values of a row are replaced in place.
+ */
+export class RowRing {
+  readonly #width: number;
+  /** Has room for a number of rows that is a power of two. */
+  #values: unknown[];
+  /** Where the first row is, in rows. */
+  #first = 0;
+  #length = 0;
+
+  /** @param width how many values a row has */
+  constructor(width: number) {
+    this.#width = width;
+    this.#values = new Array<unknown>(ROWS_MIN * width).fill(undefined);
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Adds a row of undefined values, and returns its place. */
+  push(): number {
+    if (this.#length * this.#width === this.#values.length) this.#grow();
+    this.#length += 1;
+    return this.placeOf(this.#length - 1);
+  }
+
+  /** Removes the first row. Places of other rows stay valid until one is added. */
+  shift(): void {
+    const place = this.placeOf(0);
+    for (let column = 0; column < this.#width; column += 1) this.#values[place + column] = undefined;
+    this.#first = this.#rowAt(1);
+    this.#length -= 1;
+  }
+
+  /** The place of a row, whose number is counted from the first one. */
+  placeOf(index: number): number {
+    return this.#rowAt(index) * this.#width;
+  }
+
+  get(place: number, column: number): unknown {
+    return this.#values[place + column];
+  }
+
+  set(place: number, column: number, value: unknown): void {
+    this.#values[place + column] = value;
+  }
+
+  #rowAt(index: number): number {
+    return (this.#first + index) & (this.#values.length / this.#width - 1);
+  }
+
+  #grow(): void {
+    const from = this.placeOf(0);
+    const values = [...this.#values.slice(from), ...this.#values.slice(0, from)];
+    this.#values = values.concat(new Array<unknown>(values.length).fill(undefined));
+    this.#first = 0;
+  }
+}
