@@ -25,40 +25,40 @@ export class RowRing {
     return this.#length;
   }
 
-  /** Adds a row of undefined values, and returns its place. */
+  /** Adds a row of undefined values, and returns its index. */
   push(): number {
     if (this.#length * this.#width === this.#values.length) this.#grow();
     this.#length += 1;
-    return this.placeOf(this.#length - 1);
+    return this.indexOf(this.#length - 1);
   }
 
-  /** Removes the first row. Places of other rows stay valid until one is added. */
+  /** Removes the first row. Indexes of other rows stay valid until one is added. */
   shift(): void {
-    const place = this.placeOf(0);
-    for (let column = 0; column < this.#width; column += 1) this.#values[place + column] = undefined;
-    this.#first = this.#rowAt(1);
+    const index = this.indexOf(0);
+    this.#values.fill(undefined, index, index + this.#width);
+    this.#first = this.#rowAfter(1);
     this.#length -= 1;
   }
 
-  /** The place of a row, whose number is counted from the first one. */
-  placeOf(index: number): number {
-    return this.#rowAt(index) * this.#width;
+  /** The index of the row that is so many rows after the first one. */
+  indexOf(rows: number): number {
+    return this.#rowAfter(rows) * this.#width;
   }
 
-  get(place: number, column: number): unknown {
-    return this.#values[place + column];
+  get(index: number, column: number): unknown {
+    return this.#values[index + column];
   }
 
-  set(place: number, column: number, value: unknown): void {
-    this.#values[place + column] = value;
+  set(index: number, column: number, value: unknown): void {
+    this.#values[index + column] = value;
   }
 
-  #rowAt(index: number): number {
-    return (this.#first + index) & (this.#values.length / this.#width - 1);
+  #rowAfter(rows: number): number {
+    return (this.#first + rows) & (this.#values.length / this.#width - 1);
   }
 
   #grow(): void {
-    const from = this.placeOf(0);
+    const from = this.indexOf(0);
     const values = [...this.#values.slice(from), ...this.#values.slice(0, from)];
     this.#values = values.concat(new Array<unknown>(values.length).fill(undefined));
     this.#first = 0;

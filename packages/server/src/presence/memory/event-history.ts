@@ -30,43 +30,43 @@ export class EventHistory {
 
   push(event: PresenceEvent): void {
     const rows = this.#rows;
-    const place = rows.push();
+    const index = rows.push();
     const length = textLength(event);
     this.#textLength += length;
-    rows.set(place, LENGTH, length);
+    rows.set(index, LENGTH, length);
     if (event.type !== 'arrived' && event.type !== 'departed' && event.type !== 'data') {
-      rows.set(place, EVENT, event);
+      rows.set(index, EVENT, event);
       return;
     }
-    rows.set(place, EVENT, event.type);
-    rows.set(place, USER, event.userId);
-    rows.set(place, LOCATION, event.location);
-    if (event.type === 'departed') rows.set(place, DETAIL, event.reason);
-    else rows.set(place, DATA, event.data);
+    rows.set(index, EVENT, event.type);
+    rows.set(index, USER, event.userId);
+    rows.set(index, LOCATION, event.location);
+    if (event.type === 'departed') rows.set(index, DETAIL, event.reason);
+    else rows.set(index, DATA, event.data);
     if (event.type !== 'arrived') return;
-    rows.set(place, DETAIL, event.from);
-    rows.set(place, INCARNATION, event.incarnation);
+    rows.set(index, DETAIL, event.from);
+    rows.set(index, INCARNATION, event.incarnation);
   }
 
   /** Removes the first event. */
   shift(): void {
-    this.#textLength -= this.#rows.get(this.#rows.placeOf(0), LENGTH) as number;
+    this.#textLength -= this.#rows.get(this.#rows.indexOf(0), LENGTH) as number;
     this.#rows.shift();
   }
 
-  /** An event, whose number is counted from the first one. */
-  at(index: number): PresenceEvent {
+  /** The event that is so many events after the first one. */
+  at(events: number): PresenceEvent {
     const rows = this.#rows;
-    const place = rows.placeOf(index);
-    const type = rows.get(place, EVENT) as 'arrived' | 'departed' | 'data' | PresenceEvent;
+    const index = rows.indexOf(events);
+    const type = rows.get(index, EVENT) as 'arrived' | 'departed' | 'data' | PresenceEvent;
     if (typeof type === 'object') return type;
-    const userId = rows.get(place, USER) as string;
-    const location = rows.get(place, LOCATION) as Json;
-    const detail = rows.get(place, DETAIL);
+    const userId = rows.get(index, USER) as string;
+    const location = rows.get(index, LOCATION) as Json;
+    const detail = rows.get(index, DETAIL);
     if (type === 'departed') return { type, userId, location, reason: detail as LeaveReason };
-    const data = rows.get(place, DATA) as Json | null | undefined;
+    const data = rows.get(index, DATA) as Json | null | undefined;
     if (type === 'data') return { type, userId, location, data: data as Json | null };
-    const incarnation = rows.get(place, INCARNATION) as Incarnation;
+    const incarnation = rows.get(index, INCARNATION) as Incarnation;
     const event = { type, userId, incarnation, location, from: detail as Json | null };
     return data === undefined ? event : { ...event, data: data as Json };
   }

@@ -43,12 +43,12 @@ export class EntryRows {
   /** Adds an entry, and returns its number. */
   push({ offset, event }: Entry): number {
     const rows = this.#rows;
-    const place = rows.push();
+    const index = rows.push();
     const length = textLength(event);
-    rows.set(place, OFFSET, offset);
-    rows.set(place, LENGTH, length);
+    rows.set(index, OFFSET, offset);
+    rows.set(index, LENGTH, length);
     this.#textLength += length;
-    this.#setEvent(place, event);
+    this.#setEvent(index, event);
     return this.#from + rows.length - 1;
   }
 
@@ -60,26 +60,26 @@ export class EntryRows {
   }
 
   offsetOf(number: number): number {
-    return this.#rows.get(this.#placeOf(number), OFFSET) as number;
+    return this.#rows.get(this.#indexOf(number), OFFSET) as number;
   }
 
   /** How many characters the entry stores, about. */
   lengthOf(number: number): number {
-    return this.#rows.get(this.#placeOf(number), LENGTH) as number;
+    return this.#rows.get(this.#indexOf(number), LENGTH) as number;
   }
 
   entryOf(number: number): Entry {
-    return { offset: this.offsetOf(number), event: this.#eventAt(this.#placeOf(number)) };
+    return { offset: this.offsetOf(number), event: this.#eventAt(this.#indexOf(number)) };
   }
 
   /** Another list has the entry. */
   retain(number: number): void {
-    this.#rows.set(this.#placeOf(number), LISTS, (this.#listsOf(number) ?? 0) + 1);
+    this.#rows.set(this.#indexOf(number), LISTS, (this.#listsOf(number) ?? 0) + 1);
   }
 
   /** A list has the entry no longer. */
   release(number: number): void {
-    this.#rows.set(this.#placeOf(number), LISTS, (this.#listsOf(number) as number) - 1);
+    this.#rows.set(this.#indexOf(number), LISTS, (this.#listsOf(number) as number) - 1);
   }
 
   /** Whether lists had the first entry, and none has it any more. */
@@ -89,42 +89,42 @@ export class EntryRows {
 
   /** Undefined until a list has the entry. */
   #listsOf(number: number): number | undefined {
-    return this.#rows.get(this.#placeOf(number), LISTS) as number | undefined;
+    return this.#rows.get(this.#indexOf(number), LISTS) as number | undefined;
   }
 
-  #placeOf(number: number): number {
-    return this.#rows.placeOf(number - this.#from);
+  #indexOf(number: number): number {
+    return this.#rows.indexOf(number - this.#from);
   }
 
-  #setEvent(place: number, event: ReaderEvent): void {
+  #setEvent(index: number, event: ReaderEvent): void {
     const rows = this.#rows;
     if (event.type === 'durable' || event.type === 'user') {
-      rows.set(place, EVENT, event);
+      rows.set(index, EVENT, event);
       return;
     }
-    rows.set(place, EVENT, event.type);
-    rows.set(place, USER, event.userId);
-    rows.set(place, LOCATION, event.location);
+    rows.set(index, EVENT, event.type);
+    rows.set(index, USER, event.userId);
+    rows.set(index, LOCATION, event.location);
     if (event.type === 'arrived') {
-      rows.set(place, DETAIL, event.from);
-      rows.set(place, FLAG, event.isNew);
-      rows.set(place, PROFILE, event.user);
+      rows.set(index, DETAIL, event.from);
+      rows.set(index, FLAG, event.isNew);
+      rows.set(index, PROFILE, event.user);
     } else if (event.type === 'departed') {
-      rows.set(place, DETAIL, event.reason);
-      rows.set(place, FLAG, event.isDurable);
-    } else rows.set(place, DETAIL, event.data);
+      rows.set(index, DETAIL, event.reason);
+      rows.set(index, FLAG, event.isDurable);
+    } else rows.set(index, DETAIL, event.data);
   }
 
-  #eventAt(place: number): ReaderEvent {
+  #eventAt(index: number): ReaderEvent {
     const rows = this.#rows;
-    const type = rows.get(place, EVENT) as 'arrived' | 'departed' | 'data' | ReaderEvent;
+    const type = rows.get(index, EVENT) as 'arrived' | 'departed' | 'data' | ReaderEvent;
     if (typeof type === 'object') return type;
-    const userId = rows.get(place, USER) as string;
-    const location = rows.get(place, LOCATION) as Json;
-    const detail = rows.get(place, DETAIL);
+    const userId = rows.get(index, USER) as string;
+    const location = rows.get(index, LOCATION) as Json;
+    const detail = rows.get(index, DETAIL);
     if (type === 'data') return dataOf(userId, location, detail as Json | null);
-    const flag = rows.get(place, FLAG) as boolean;
+    const flag = rows.get(index, FLAG) as boolean;
     if (type === 'departed') return departed(userId, location, detail as DepartureReason, flag);
-    return arrived(userId, location, detail as Json | null, flag, rows.get(place, PROFILE) as Profile | null);
+    return arrived(userId, location, detail as Json | null, flag, rows.get(index, PROFILE) as Profile | null);
   }
 }

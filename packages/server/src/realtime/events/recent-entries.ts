@@ -74,6 +74,6 @@ export class RecentEntries {
   }
 
   #numberAt(index: number): number {
-    return this.#numbers.get(this.#numbers.placeOf(index), 0) as number;
+    return this.#numbers.get(this.#numbers.indexOf(index), 0) as number;
   }
 }
