@@ -15,6 +15,7 @@ import { LeaseEndedError } from './presence-service.ts';
 /** A connection that holds presence in the group. */
 export interface Holder {
   readonly userId: string;
+  readonly name: string;
   /** How many locations it holds in the group. */
   count(): number;
   /** An event of the group: the user has left the location, or has come to it. */
@@ -332,6 +333,13 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
     } else if (event.type === 'arrived') this.#notify(event.userId, event.location, true);
     else if (event.type === 'usersRemoved') this.#remove(event.userIds);
     else if (event.type === 'groupRemoved') this.#remove(this.#holders.keys());
+    else if (event.type === 'releasing') this.#retain(event.userId, event.connection);
+  }
+
+  /** A stream of the connection has closed. An update over HTTP may have taken what it holds here out of the lease: that is due. */
+  #retain(userId: string, connection: string): void {
+    for (const holder of this.#holders.get(userId)?.values() ?? [])
+      if (holder.name === connection && holder.count() > 0) this.#renewedAt = Number.NEGATIVE_INFINITY;
   }
 
   #remove(userIds: Iterable<string>): void {
@@ -339,8 +347,7 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
   }
 
   #notify(userId: string, location: Json, isThere: boolean): void {
-    const own = this.#holders.get(userId);
-    if (own !== undefined) for (const holder of own.values()) holder.onEvent(location, isThere);
+    for (const holder of this.#holders.get(userId)?.values() ?? []) holder.onEvent(location, isThere);
   }
 }
 

@@ -151,8 +151,10 @@ export class HeldPresence {
       await connection.inOrder(async () => {
         // It may have moved, ended or been released since the holds were read.
         if (!connection.isAt(group, change, move)) return;
+        // What is there has its data: an update of another caller may have replaced them.
+        const update = holder.refreshOnly === true ? withoutData(change) : change;
         try {
-          await this.#parts.clients.putPresence(writer, change, { connection: connection.name, ...holder });
+          await this.#parts.clients.putPresence(writer, update, { connection: connection.name, ...holder });
           group.applied(holder.lease);
         } catch (error) {
           if (error instanceof StoreUnavailableError || error instanceof LeaseEndedError) throw error;
@@ -203,4 +205,8 @@ export class HeldPresence {
         );
     }
   }
+}
+
+function withoutData({ data: _, ...change }: PresenceChange): PresenceChange {
+  return change;
 }
