@@ -106,6 +106,11 @@ describe('requests that fail temporarily', () => {
     await withScript(script, async (observed) => {
       assert.deepEqual((await post(observed)).json, { done: true });
       assert.deepEqual(observed.pauses, [...Array(9).fill(1_000), 4_000, ...Array(9).fill(500)]);
+      // It is noted once, and not as often as the server counts.
+      assert.deepEqual(
+        observed.notes.map((note) => /answers (\d+)/.exec(note)?.[1]),
+        ['429', '503'],
+      );
     });
   });
 

@@ -18,7 +18,7 @@ export class ApiError extends Error {}
 interface ApiConnectionOptions {
   readonly url: URL;
   readonly tokens: TokenSource;
-  /** Called with one line for each failure after which the request is sent again. */
+  /** Called with one line for each failure after which the request is sent again, and once where the rate limit is exceeded. */
   readonly onRetry: (note: string) => void;
   /** Requests that fail temporarily are sent again until the connection is closed. Default: for some seconds. Those that exceed the rate limit always are. */
   readonly isPatient?: boolean;
@@ -44,6 +44,7 @@ export class ApiConnection {
   readonly #exchange: HttpExchange;
   readonly #options: ApiConnectionOptions;
   readonly #closing = new AbortController();
+  #isLimitNoted = false;
 
   constructor(options: ApiConnectionOptions) {
     this.#options = options;
@@ -62,7 +63,9 @@ export class ApiConnection {
       const isFinal = this.#closing.signal.aborted || (!isPatient && failures > PAUSES_MS.length);
       if (isFinal) throw new ApiError(outcome.failure);
       const pause = outcome.pauseMs ?? PAUSES_MS[Math.min(attempt, LAST_PAUSE)] ?? 0;
-      onRetry(`${outcome.failure}; trying again in ${pause / 1_000} s`);
+      if (!outcome.isLimited || !this.#isLimitNoted)
+        onRetry(`${outcome.failure}; trying again in ${pause / 1_000} s`);
+      this.#isLimitNoted ||= outcome.isLimited;
       await this.#wait(pause);
     }
   }
