@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, beforeEach, describe, test } from 'node:test';
+import { closing } from '../../server/test/support/closing.ts';
 import { oneServer } from '../../server/test/support/one-server.ts';
 import type { Project } from '../../server/test/support/project-client.ts';
 import { until } from '../../server/test/support/waiting.ts';
@@ -30,12 +31,8 @@ describe('several announcements of one client, on a server', () => {
   });
 
   const withClient = async (use: (rollcall: Rollcall) => Promise<void>) => {
-    const rollcall = new Rollcall({ url: project.url, token: project.token });
-    try {
-      await use(rollcall);
-    } finally {
-      await rollcall.close();
-    }
+    await using rollcall = closing(new Rollcall({ url: project.url, token: project.token }));
+    await use(rollcall);
   };
   const locations = async (rollcall: Rollcall): Promise<Location[]> =>
     (await rollcall.presence.get('ada', 'g')).ephemeral.locations;

@@ -4,15 +4,9 @@ import type { Page } from 'playwright-core';
 import { signClientToken } from '../../client/src/server/index.ts';
 import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
 import { REACT_VERSIONS } from './support/bundle.ts';
-import { oneHost } from './support/host.ts';
+import { oneHost, shows } from './support/host.ts';
 
 const host = oneHost();
-
-/** Waits until the page shows this value. */
-const shows = (page: Page, id: string, value: unknown) =>
-  page.waitForFunction(
-    `document.getElementById('${id}')?.textContent === ${JSON.stringify(JSON.stringify(value))}`,
-  );
 
 const shown = async (page: Page, id: string) =>
   JSON.parse(String(await page.locator(`#${id}`).textContent()));
@@ -48,10 +42,7 @@ for (const react of REACT_VERSIONS) {
       const project = await host.value.project('ada', 'bob', 'eve');
       await host.value.open(react, project, 'ada', { view: 'watcher' }, async ({ page }) => {
         const put = (user: string, location: Record<string, string>) =>
-          host.value.server.request('PUT', `/v1/users/${user}/presence`, {
-            token: project.token,
-            body: { groupID: 'g', location },
-          });
+          project.put(`/v1/users/${user}/presence`, { groupID: 'g', location });
         await put('bob', { page: 'a' });
         await shows(page, 'others', [['bob', ['a']]]);
         const before = await shown(page, 'count');

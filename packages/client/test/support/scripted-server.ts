@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { closing } from '../../../server/test/support/closing.ts';
 import {
   type Announcement,
   type AnnounceOptions,
@@ -73,12 +74,8 @@ export const withScriptedClient = <Result>(
   options: Partial<ConnectionOptions> = {},
 ): Promise<Result> =>
   withScriptedServer(script, async (server) => {
-    const rollcall = new Rollcall({ url: server.url, token: 't', ...options });
-    try {
-      return await use(rollcall, server);
-    } finally {
-      await rollcall.close();
-    }
+    await using rollcall = closing(new Rollcall({ url: server.url, token: 't', ...options }));
+    return await use(rollcall, server);
   });
 
 /** Announces the user `ada` in the group `g`; `options` override. */

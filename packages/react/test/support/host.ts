@@ -1,11 +1,11 @@
 /** A server with the pages of the tests, and a Rollcall that they use. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Page } from 'playwright-core';
 import { signClientToken } from '../../../client/src/server/index.ts';
 import { type Visit, visit } from '../../../server/test/pages/chromium.ts';
 import { jwt, seconds } from '../../../server/test/support/jwt.ts';
-import type { Project } from '../../../server/test/support/project-client.ts';
-import { Project as ProjectClient } from '../../../server/test/support/project-client.ts';
+import { Project } from '../../../server/test/support/project-client.ts';
 import { type TestServer, withServer } from '../../../server/test/support/server.ts';
 import { suiteResource } from '../../../server/test/support/suite-resource.ts';
 import { bundle, REACT_VERSIONS, type ReactVersion } from './bundle.ts';
@@ -39,6 +39,12 @@ export interface Host {
 export const oneHost = (versions: readonly ReactVersion[] = REACT_VERSIONS) =>
   suiteResource<Host>((use) => withHost(versions, use));
 
+/** Waits until the page shows this value. */
+export const shows = (page: Page, id: string, value: unknown) =>
+  page.waitForFunction(
+    `document.getElementById('${id}')?.textContent === ${JSON.stringify(JSON.stringify(value))}`,
+  );
+
 async function withHost(
   versions: readonly ReactVersion[],
   use: (host: Host) => Promise<void>,
@@ -71,7 +77,7 @@ async function withHost(
             { customer_id: server.customerId, iat: seconds(Date.now()) },
             server.customerSecret,
           );
-          const project = await ProjectClient.create(server.url, token, Date.now());
+          const project = await Project.create(server.url, token, Date.now());
           projects.push(project);
           const users = members.map((id) => ({ id, name: id.toUpperCase() }));
           await project.seed({ users, groups: [{ id: 'g', name: 'G', members }] });

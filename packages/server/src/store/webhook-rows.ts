@@ -30,7 +30,7 @@ const toPastTypes = (stored: StoredPastTypes): PastTypes[] =>
   stored.map(([until, types]) => ({ until, types }));
 
 /** The columns of a webhook that both engines have. */
-export type WebhookRow = readonly [
+type WebhookRow = readonly [
   id: string,
   url: string,
   types: string | null,
@@ -49,8 +49,9 @@ export const WEBHOOK_COLUMNS = `w.id, w.url, w.types, w.past_types, w.status, w.
   w.previous_valid_until, w.position, w.position_index`;
 const WEBHOOK_COLUMN_COUNT = 11;
 
-export function toWebhook(row: WebhookRow): WebhookRecord {
-  const [id, url, types, pastTypes, status, createdAt, ...rest] = row;
+/** The webhook of a row that begins with {@link WEBHOOK_COLUMNS}. */
+export function toWebhook(row: readonly unknown[]): WebhookRecord {
+  const [id, url, types, pastTypes, status, createdAt, ...rest] = row as unknown as WebhookRow;
   const [secret, previousSecret, previousValidUntil, position, index] = rest;
   const start: WebhookStart = position === LOST_POSITION ? 'lost' : { position, index };
   return {
@@ -70,7 +71,7 @@ export function toClaimed(row: readonly unknown[]): ClaimedWebhook {
       ...[string | null, number, number, string, ProjectKey, string],
     ];
   return {
-    ...toWebhook(row as unknown as WebhookRow),
+    ...toWebhook(row),
     ...{ project, projectId, lease, version, failures, failingSince },
     delivery: deliveryId === null ? null : { id: deliveryId, end: { position, index }, body },
   };

@@ -35,20 +35,16 @@ describe('control characters in messages of commands', () => {
       { status: 403, body: { error: ESCAPE, message: ESCAPE } },
     ];
     for (const { status, body } of answers) {
-      const server = createServer((_, response) => {
+      await using server = createServer((_, response) => {
         response.writeHead(status, { 'content-type': 'application/json' });
         response.end(JSON.stringify(body));
       });
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      try {
-        const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-        const args = ['sync', '-', '--url', url, '--token', 'x.y.z'];
-        const { code, stderr } = await runCli(args, { input: '{"type":"user","id":"u"}' });
-        assert.equal(code, 1);
-        expectShown(stderr, status === 400 ? 2 : 1);
-      } finally {
-        server.close();
-      }
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const args = ['sync', '-', '--url', url, '--token', 'x.y.z'];
+      const { code, stderr } = await runCli(args, { input: '{"type":"user","id":"u"}' });
+      assert.equal(code, 1);
+      expectShown(stderr, status === 400 ? 2 : 1);
     }
   });
 

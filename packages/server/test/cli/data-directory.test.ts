@@ -94,13 +94,9 @@ test('a command does not migrate a store whose directory another process has loc
   withDataDir(undefined, async (dataDir) => {
     await makeSmallStore(embedded(dataDir));
     const version = (change = '') => {
-      const database = new DatabaseSync(join(dataDir, 'rollcall.db'));
-      try {
-        if (change !== '') database.exec(change);
-        return Object.values(database.prepare('PRAGMA user_version').get() ?? {})[0];
-      } finally {
-        database.close();
-      }
+      using database = new DatabaseSync(join(dataDir, 'rollcall.db'));
+      if (change !== '') database.exec(change);
+      return Object.values(database.prepare('PRAGMA user_version').get() ?? {})[0];
     };
     const latest = Number(version());
     version(`PRAGMA user_version = ${latest - 1}`);

@@ -7,6 +7,7 @@ import { describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import type { StoreSettings } from '../../src/wiring.ts';
 import { exportText, REAL_ROSTER, syncText } from '../roster/roster-cli.ts';
+import { closing } from '../support/closing.ts';
 import { expectDone, expectOk } from '../support/expect.ts';
 import { send } from '../support/http-client.ts';
 import { jwt, seconds } from '../support/jwt.ts';
@@ -30,12 +31,10 @@ async function withProject<Result>(
   { id, secret }: Known,
   use: (project: Project) => Promise<Result>,
 ): Promise<Result> {
-  const project = new Project(url, id, secret, jwt({ project_id: id, iat: seconds(Date.now()) }, secret));
-  try {
-    return await use(project);
-  } finally {
-    project.close();
-  }
+  await using project = closing(
+    new Project(url, id, secret, jwt({ project_id: id, iat: seconds(Date.now()) }, secret)),
+  );
+  return await use(project);
 }
 
 /** A project that only the store knows: no setting of a server makes it. */

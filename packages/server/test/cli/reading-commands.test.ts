@@ -127,9 +127,8 @@ describe('commands that only read', () => {
           args.join(' '),
         );
       }
-      const after = new DatabaseSync(file);
+      using after = new DatabaseSync(file);
       assert.equal(after.prepare('PRAGMA user_version').get()?.user_version, version);
-      after.close();
     }));
 
   test('a command whose data directory cannot be searched reports the reason, and not that there is no store', () =>

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import type { Store } from '../../src/store/store.ts';
 import { openStore, type StoreSettings } from '../../src/wiring.ts';
 import { markdown } from '../contract/store/conversation.ts';
+import { closing } from '../support/closing.ts';
 import { BY_TEST, CONTEXT } from '../support/origin.ts';
 
 export const embedded = (dataDir: string): StoreSettings => ({ dataDir, databaseUrl: null });
@@ -13,12 +14,8 @@ export const flagsOf = (side: 'from' | 'to', { dataDir, databaseUrl }: StoreSett
   databaseUrl === null ? [`--${side}-data-dir`, dataDir] : [`--${side}-database-url`, databaseUrl];
 
 export async function withOpenStore<Result>(settings: StoreSettings, use: (store: Store) => Promise<Result>) {
-  const store = await openStore(settings);
-  try {
-    return await use(store);
-  } finally {
-    await store.close();
-  }
+  await using store = closing(await openStore(settings));
+  return await use(store);
 }
 
 /** All rows of a store as sorted texts: drivers have orders of their own, and batches of members too. */

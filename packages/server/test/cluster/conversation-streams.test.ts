@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { startCluster } from '../../../../cluster/start-cluster.ts';
+import { closing } from '../support/closing.ts';
 import { markdown, messageOf, messagePath, threadOf, threadPath, write } from '../support/conversation.ts';
 import { shownMessages, shownThreads } from '../support/conversation-model.ts';
 import type { StreamEvent } from '../support/event-parser.ts';
@@ -88,11 +89,10 @@ describe('streams of a conversation on several processes', { skip }, () => {
       const { lastEventId } = reader.parser;
       reader.close();
       await append(here, ' June');
-      const next = await StreamReader.open(there, MESSAGES, { 'last-event-id': lastEventId });
+      await using next = closing(await StreamReader.open(there, MESSAGES, { 'last-event-id': lastEventId }));
       await next.until('the message', () => next.events.length === 1);
       assert.equal(shownMessages([...reader.events, ...next.events]).m, 'In June');
       assert.equal(next.of('snapshot').length, 0);
-      next.close();
     });
   });
 
@@ -112,9 +112,8 @@ describe('streams of a conversation on several processes', { skip }, () => {
         assert.deepEqual(shown(), { t: thread });
       }
       const headers = { 'last-event-id': readers[0]?.parser.lastEventId ?? '' };
-      const next = await StreamReader.open(there, THREADS, headers);
+      await using next = closing(await StreamReader.open(there, THREADS, headers));
       assert.deepEqual(shownThreads([await next.snapshot()]), { t: thread });
-      next.close();
     });
   });
 

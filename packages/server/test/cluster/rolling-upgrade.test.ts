@@ -7,6 +7,7 @@ import type { GroupEvent } from '../../src/presence/presence-store.ts';
 import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
 import { parseRedisUrl } from '../../src/redis/redis-url.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import { closing } from '../support/closing.ts';
 import { withClient } from '../support/postgres.ts';
 import { Presence } from '../support/presence-client.ts';
 import { Project } from '../support/project-client.ts';
@@ -153,18 +154,14 @@ async function isLockAwaited({ databaseUrl }: SharedServers, table: string): Pro
 async function assertDataIsShared(old: readonly Project[], newer: readonly ClusterNode[]): Promise<void> {
   const [first] = old as [Project, Project];
   const [node] = newer as [ClusterNode];
-  const fromNewer = new Project(node.url, first.id, first.secret, first.token);
-  try {
-    await new Presence(first).set('bob', { page: 'old' });
-    assert.deepEqual((await new Presence(fromNewer).ephemeral()).bob, [{ page: 'old' }]);
-    await new Presence(fromNewer).set('bob', { page: 'new' });
-    const locations = (await new Presence(first).ephemeral()).bob ?? [];
-    assert.ok(locations.some(({ page }) => page === 'new'));
-    assert.equal((await fromNewer.put('/v1/users/cid', { name: 'Cid' })).status, 200);
-    assert.equal((await first.get('/v1/users/cid')).status, 200);
-  } finally {
-    fromNewer.close();
-  }
+  await using fromNewer = closing(new Project(node.url, first.id, first.secret, first.token));
+  await new Presence(first).set('bob', { page: 'old' });
+  assert.deepEqual((await new Presence(fromNewer).ephemeral()).bob, [{ page: 'old' }]);
+  await new Presence(fromNewer).set('bob', { page: 'new' });
+  const locations = (await new Presence(first).ephemeral()).bob ?? [];
+  assert.ok(locations.some(({ page }) => page === 'new'));
+  assert.equal((await fromNewer.put('/v1/users/cid', { name: 'Cid' })).status, 200);
+  assert.equal((await first.get('/v1/users/cid')).status, 200);
 }
 
 /** Publishes a change and a group's event of unknown kinds. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { closing } from '../support/closing.ts';
 import type { StreamEvent } from '../support/event-parser.ts';
 import { expectDone } from '../support/expect.ts';
 import { Presence } from '../support/presence-client.ts';
@@ -88,16 +89,14 @@ describe('streams on several processes', { skip }, () => {
       const [arrival] = await reader.changes(1);
       reader.close();
       await presence.set('bob', { page: 'intro' });
-      const next = await StreamReader.open(there, STREAM, { 'last-event-id': arrival?.id ?? '' });
-      try {
-        await next.changes(1);
-        assert.deepEqual(
-          next.events.map(({ type, data }) => `${type} ${data.id}`),
-          ['arrived bob'],
-        );
-      } finally {
-        next.close();
-      }
+      await using next = closing(
+        await StreamReader.open(there, STREAM, { 'last-event-id': arrival?.id ?? '' }),
+      );
+      await next.changes(1);
+      assert.deepEqual(
+        next.events.map(({ type, data }) => `${type} ${data.id}`),
+        ['arrived bob'],
+      );
     });
   });
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { KNOWN, PROJECT, withServe } from '../cli/cli-process.ts';
+import { closing } from '../support/closing.ts';
 import { expectDone, expectOk } from '../support/expect.ts';
 import { send } from '../support/http-client.ts';
 import { jwt, seconds } from '../support/jwt.ts';
@@ -50,7 +51,7 @@ test(
       withDataDir(undefined, (directory) =>
         withServe(join(directory, 'data'), KNOWN, async ({ url }) => {
           assert.deepEqual(others, []);
-          const old = hostOf(url);
+          await using old = closing(hostOf(url));
           await old.seed({
             users: [
               { id: 'ada', name: 'Ada' },
@@ -69,13 +70,11 @@ test(
             join(directory, 'none'),
             [],
             async (target) => {
-              const moved = hostOf(target.url);
+              await using moved = closing(hostOf(target.url));
               assert.deepEqual(await readings(moved, accessToken), await readings(old, accessToken));
-              moved.close();
             },
             { env },
           );
-          old.close();
         }),
       ),
     ),

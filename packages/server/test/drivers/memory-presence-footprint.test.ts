@@ -10,6 +10,7 @@ import {
   type PresenceUpdate,
   WATCH_LEASE_MS,
 } from '../../src/presence/presence-store.ts';
+import { closing } from '../support/closing.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -100,11 +101,10 @@ describe('the memory of one ephemeral presence', () => {
       // The code itself takes memory once it has run.
       await fill(createMemoryPresence(), shape, 2_000);
       const before = await heapBytes();
-      const store = createMemoryPresence();
+      await using store = closing(createMemoryPresence());
       await fill(store, shape);
       const bytes = ((await heapBytes()) - before) / COUNT;
       assert.ok(bytes <= PRESENCE_MAX, `${bytes.toFixed(0)} bytes`);
-      await store.close();
     });
   }
 });
@@ -133,12 +133,11 @@ describe('the memory of one user', () => {
       });
       await fill(createMemoryPresence(), shape, users * 10);
       const before = await heapBytes();
-      const store = createMemoryPresence();
+      await using store = closing(createMemoryPresence());
       await fill(store, shape, users * 250);
       const each = ((await heapBytes()) - before) / users;
       t.diagnostic(`${each.toFixed(0)} bytes`);
       assert.ok(each <= USER_MAX, `${each.toFixed(0)} bytes`);
-      await store.close();
     });
   }
 });

@@ -11,6 +11,7 @@ import { batchErrorContract } from '../contract/store/batch-error-contract.ts';
 import { changesOf, idsOf } from '../contract/store/entries.ts';
 import { type BatchItems, newRoster, numbered, Roster, View } from '../contract/store/roster.ts';
 import { StoreLab } from '../contract/store/store-lab.ts';
+import { closing } from '../support/closing.ts';
 import { ownDatabase, skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 import { untilWaiting } from '../support/postgres-waiting.ts';
 import { until } from '../support/waiting.ts';
@@ -29,12 +30,8 @@ const large = ({ store, key }: Roster): Roster => new View(withLargeBatches(stor
 
 async function withStore(use: (store: Store, url: string) => Promise<void>): Promise<void> {
   await withDatabase(async (url) => {
-    const store = await openPostgresStore({ url });
-    try {
-      await use(store, url);
-    } finally {
-      await store.close();
-    }
+    await using store = closing(await openPostgresStore({ url }));
+    await use(store, url);
   });
 }
 
@@ -174,9 +171,8 @@ describe('large batches on PostgreSQL', { skip: skipsPostgres }, () => {
         else assert.ok(outcome.status === 'rejected' && outcome.reason instanceof StoreUnavailableError);
       }
       await assert.rejects(roster.batch({ users: [] }), StoreUnavailableError);
-      const again = await openPostgresStore({ url });
+      await using again = closing(await openPostgresStore({ url }));
       assert.deepEqual(await idsOf(new Roster(again, roster.key).listUsers), ids.slice(0, 2));
-      await again.close();
     }));
 });
 

@@ -8,6 +8,7 @@ import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { newRoster } from '../contract/store/roster.ts';
+import { closing } from '../support/closing.ts';
 import { CONTEXT } from '../support/origin.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 import { orderAll, recordsAfter } from '../support/recorded.ts';
@@ -63,7 +64,7 @@ function positionsOf(records: readonly ChangeRecord[]): Map<string, number[]> {
 describe('the order of changes on PostgreSQL', { skip: skipsPostgres }, () => {
   test('a reader who polls misses no change of many writers on two processes, gets none twice, and each order holds', () =>
     withDatabase(async (url) => {
-      const store = await openPostgresStore({ url });
+      await using store = closing(await openPostgresStore({ url }));
       const { key: project } = await newRoster(store);
       await store.users.put(project, 'shared', {}, { ...CONTEXT, revision: 'first', requestId: 'first' });
       let isDone = false;
@@ -94,12 +95,11 @@ describe('the order of changes on PostgreSQL', { skip: skipsPostgres }, () => {
         const [before, after] = [positions.get(earlier), positions.get(later)];
         assert.ok((before?.at(-1) as number) < (after?.[0] as number), `${earlier} stands before ${later}`);
       }
-      await store.close();
     }));
 
   test('a transaction that is open for long delays no change of others, and gets a later position', () =>
     withDatabase(async (url) => {
-      const store = await openPostgresStore({ url });
+      await using store = closing(await openPostgresStore({ url }));
       const roster = await newRoster(store);
       await withClient(url, async (client) => {
         await client.query('BEGIN');
@@ -114,12 +114,11 @@ describe('the order of changes on PostgreSQL', { skip: skipsPostgres }, () => {
       });
       const [late] = await recordsAfter(store, roster.key, 1);
       assert.deepEqual([late?.position, late?.requestId], [2, 'late']);
-      await store.close();
     }));
 
   test('the changes of one write are adjacent, also where it has more than one pass orders', () =>
     withDatabase(async (url) => {
-      const store = await openPostgresStore({ url });
+      await using store = closing(await openPostgresStore({ url }));
       const { key } = await newRoster(store);
       await withClient(url, async (client) => {
         for (const [requestId, parts] of [
@@ -137,12 +136,11 @@ describe('the order of changes on PostgreSQL', { skip: skipsPostgres }, () => {
       assert.deepEqual([newest, hasMore], [[[key, 2_502]], true]);
       const ids = (await recordsAfter(store, key)).map(({ requestId }) => requestId);
       assert.deepEqual(ids, ['one', 'one', ...Array(2_500).fill('large'), 'last']);
-      await store.close();
     }));
 
   test('while one process orders changes, another one does not wait for it', () =>
     withDatabase(async (url) => {
-      const store = await openPostgresStore({ url });
+      await using store = closing(await openPostgresStore({ url }));
       const roster = await newRoster(store);
       await roster.putUser('ann', {});
       await withClient(url, async (client) => {
@@ -152,6 +150,5 @@ describe('the order of changes on PostgreSQL', { skip: skipsPostgres }, () => {
         await client.query('ROLLBACK');
       });
       assert.deepEqual(await store.changes.order([]), { newest: [[roster.key, 1]], hasMore: false });
-      await store.close();
     }));
 });

@@ -10,6 +10,7 @@ import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { appended, Conversation, markdown, plain, textOf } from '../contract/store/conversation.ts';
 import { newRoster } from '../contract/store/roster.ts';
+import { closing } from '../support/closing.ts';
 import { skipsPostgres } from '../support/postgres.ts';
 import { until, within } from '../support/waiting.ts';
 import { counts, rows, withConversation } from './postgres-conversation.ts';
@@ -18,12 +19,8 @@ export async function withPurge(
   url: string,
   use: (database: PostgresDatabase) => Promise<void>,
 ): Promise<void> {
-  const database = new PostgresDatabase(parsePostgresUrl(url));
-  try {
-    await use(database);
-  } finally {
-    await database.close();
-  }
+  await using database = closing(new PostgresDatabase(parsePostgresUrl(url)));
+  await use(database);
 }
 
 const isPurgeDue = async (url: string) =>

@@ -3,6 +3,7 @@ import { listKeys } from '../../src/store/postgres/postgres-conversation-lists.t
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { Conversation } from '../contract/store/conversation.ts';
 import { newRoster } from '../contract/store/roster.ts';
+import { closing } from '../support/closing.ts';
 import { withClient, withDatabase } from '../support/postgres.ts';
 
 export const TABLES = [
@@ -16,15 +17,11 @@ export function withConversation(
   use: (conversation: Conversation, url: string) => Promise<void>,
 ): Promise<void> {
   return withDatabase(async (url) => {
-    const store = await openPostgresStore({ url });
-    try {
-      const conversation = new Conversation(store, (await newRoster(store)).key);
-      await conversation.groupOf('g', 'ann');
-      await conversation.groupOf('h', 'ann');
-      await use(conversation, url);
-    } finally {
-      await store.close();
-    }
+    await using store = closing(await openPostgresStore({ url }));
+    const conversation = new Conversation(store, (await newRoster(store)).key);
+    await conversation.groupOf('g', 'ann');
+    await conversation.groupOf('h', 'ann');
+    await use(conversation, url);
   });
 }
 

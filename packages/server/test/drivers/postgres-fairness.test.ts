@@ -7,6 +7,7 @@ import type { Store } from '../../src/store/store.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { newRoster, numbered, Roster } from '../contract/store/roster.ts';
+import { closing } from '../support/closing.ts';
 import { CONTEXT } from '../support/origin.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
@@ -27,20 +28,16 @@ interface Bench {
 /** Two projects of one store, each with the users u000001 to u000100 and as many groups, all of whose members they are. */
 async function withBench(use: (bench: Bench) => Promise<void>): Promise<void> {
   await withDatabase(async (url) => {
-    const store = await openPostgresStore({ url });
-    try {
-      const [busy, other] = [await newRoster(store), await newRoster(store)];
-      for (const roster of [busy, other]) {
-        const users = numbered('u', 100);
-        const groups = numbered('g', 100).map((id) => ({ id, name: id, members: users }));
-        await roster.applied({ users: users.map((id) => ({ id })), groups });
-      }
-      await withClient(url, (locker) =>
-        withClient(url, (observer) => use({ store, busy, other, locker, observer })),
-      );
-    } finally {
-      await store.close();
+    await using store = closing(await openPostgresStore({ url }));
+    const [busy, other] = [await newRoster(store), await newRoster(store)];
+    for (const roster of [busy, other]) {
+      const users = numbered('u', 100);
+      const groups = numbered('g', 100).map((id) => ({ id, name: id, members: users }));
+      await roster.applied({ users: users.map((id) => ({ id })), groups });
     }
+    await withClient(url, (locker) =>
+      withClient(url, (observer) => use({ store, busy, other, locker, observer })),
+    );
   });
 }
 
@@ -224,7 +221,7 @@ describe('writes of one row', { skip: skipsPostgres }, () => {
 
 /** Ninety writes of one group and of one user, all at once. */
 async function writeAtOnce(url: string, key: ProjectKey): Promise<void> {
-  const store = await openPostgresStore({ url });
+  await using store = closing(await openPostgresStore({ url }));
   const roster = new Roster(store, key);
   const writing = numbered('', 90).map((index, number) => {
     if (number % 3 === 0) return roster.putGroup('g', { name: index });
@@ -232,7 +229,6 @@ async function writeAtOnce(url: string, key: ProjectKey): Promise<void> {
     return roster.changeMembers('g', number % 2 === 0 ? { remove: ['ann'] } : { add: ['ann'] });
   });
   await Promise.all(writing);
-  await store.close();
 }
 
 /** How many transactions were rolled back by connections that are made and end meanwhile: they are counted at their end. */

@@ -7,7 +7,7 @@ import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { appended, Conversation, markdown, textOf } from '../contract/store/conversation.ts';
 import { PAGE_1 } from '../contract/store/durable-presence.ts';
 import { numbered } from '../contract/store/roster.ts';
-import type { StoreLab } from '../contract/store/store-lab.ts';
+import { closing } from '../support/closing.ts';
 import { skipsPgbouncer, withPgbouncer } from '../support/own-pgbouncer.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 import { untilWaiting } from '../support/postgres-waiting.ts';
@@ -60,8 +60,8 @@ const KINDS: readonly Kind[] = [
 /** A store whose groups have ann and cid, and a thread with a message each. */
 const withGroups = (use: (conversation: Conversation, url: string) => Promise<void>): Promise<void> =>
   withDatabase(async (url) => {
-    const store = await openPostgresStore({ url });
-    const conversation = await Conversation.in({ store } as StoreLab);
+    await using store = closing(await openPostgresStore({ url }));
+    const conversation = await Conversation.in({ store });
     await conversation.users('new');
     await conversation.applied({ groups: GROUPS.map((id) => ({ id, name: id, members: ['ann', 'cid'] })) });
     for (const id of GROUPS) {
@@ -69,7 +69,6 @@ const withGroups = (use: (conversation: Conversation, url: string) => Promise<vo
       await conversation.newMessage(id, 'm', { content: markdown('one') });
     }
     await use(conversation, url);
-    await store.close();
   });
 
 const writeAll = (conversation: Conversation, { write }: Kind, ids: readonly string[]) =>
@@ -142,8 +141,8 @@ describe('writes that come together', { skip: skipsPostgres }, () => {
       withDatabase((url) =>
         SlowProxy.with(url, async (proxy, through) => {
           await withPgbouncer(through, async (bouncer) => {
-            const store = await openPostgresStore({ url: bouncer.urlOf(through) });
-            const conversation = await Conversation.in({ store } as StoreLab);
+            await using store = closing(await openPostgresStore({ url: bouncer.urlOf(through) }));
+            const conversation = await Conversation.in({ store });
             await conversation.newThread('t');
             await conversation.newMessage('t', 'm', { content: markdown('one') });
             let cuts = 0;
@@ -151,7 +150,6 @@ describe('writes that come together', { skip: skipsPostgres }, () => {
             await assert.rejects(conversation.append('t', 'm', appended(' two')), StoreUnavailableError);
             const { content } = await conversation.message('t', 'm');
             assert.equal(textOf(content as string), 'one two');
-            await store.close();
           });
         }),
       ),

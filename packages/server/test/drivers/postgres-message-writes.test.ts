@@ -6,6 +6,7 @@ import { ConversationPurge } from '../../src/store/postgres/postgres-conversatio
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { appended, Conversation, markdown, textOf } from '../contract/store/conversation.ts';
 import { Random } from '../sim/random.ts';
+import { closing } from '../support/closing.ts';
 import { skipsPostgres, withClient } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
 import {
@@ -110,22 +111,18 @@ describe('writes of messages on PostgreSQL', { skip: skipsPostgres }, () => {
 
   test('a text that is appended while new content is put is in none or whole, and never after content that it does not belong to', () =>
     withConversation(async (c, url) => {
-      const other = await openPostgresStore({ url });
+      await using other = closing(await openPostgresStore({ url }));
       const beside = new Conversation(other, c.key);
       await c.newThread('t');
       await c.newMessage('t', 'm', { content: markdown('') });
-      try {
-        for (let round = 0; round < 20; round += 1) {
-          const put = c.putMessage('t', 'm', { content: markdown(`<${round}>`) });
-          const texts = Array.from({ length: 5 }, () => beside.append('t', 'm', appended(`(${round})`)));
-          await Promise.all([put, ...texts]);
-          const text = textOf((await c.message('t', 'm')).content);
-          assert.match(text, new RegExp(`^<${round}>(\\(${round}\\)){0,5}$`));
-          const { kind } = await c.append('t', 'm', appended('.', text.length));
-          assert.equal(kind, 'appended', 'the length is that of the text');
-        }
-      } finally {
-        await other.close();
+      for (let round = 0; round < 20; round += 1) {
+        const put = c.putMessage('t', 'm', { content: markdown(`<${round}>`) });
+        const texts = Array.from({ length: 5 }, () => beside.append('t', 'm', appended(`(${round})`)));
+        await Promise.all([put, ...texts]);
+        const text = textOf((await c.message('t', 'm')).content);
+        assert.match(text, new RegExp(`^<${round}>(\\(${round}\\)){0,5}$`));
+        const { kind } = await c.append('t', 'm', appended('.', text.length));
+        assert.equal(kind, 'appended', 'the length is that of the text');
       }
     }));
 

@@ -15,6 +15,7 @@ import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { newRoster, numbered, type Roster } from '../contract/store/roster.ts';
+import { closing } from '../support/closing.ts';
 import { BY_TEST } from '../support/origin.ts';
 import { ownDatabase, skipsPostgres, withClient } from '../support/postgres.ts';
 import { purgeAll } from './purge-all.ts';
@@ -180,9 +181,8 @@ async function fill(url: string, key: ProjectKey): Promise<void> {
     await run(`UPDATE groups SET member_count = $2::int WHERE project_id = $1 AND id = 'g'`, LARGE_GROUP);
     for (const sql of CONVERSATIONS) await run(sql);
   });
-  const store = await openPostgresStore({ url });
+  await using store = closing(await openPostgresStore({ url }));
   await presentAll(store, key, numbered('u', DURABLE));
-  await store.close();
 }
 
 type Planning = 'for any parameters' | 'for these parameters';
@@ -316,11 +316,10 @@ for (const [kind, collectStatistics] of Object.entries(STATISTICS)) {
 
     test('statements visit the rows that their lists name, on a new connection', async () => {
       assert.ok(statements.length > 50, 'enough was recorded to mean something');
-      const fresh = await DriverConnection.open(database.url);
+      await using fresh = closing(await DriverConnection.open(database.url));
       for (const [index, sent] of statements.entries()) await fresh.prepare(sent, `s${index}`);
       assert.deepEqual(await tooManyRows(fresh, 'for these parameters', () => true), []);
       assert.deepEqual(await tooManyRows(fresh, 'for any parameters', isPrepared), []);
-      await fresh.close();
     });
 
     test('statements visit the rows that their lists name, by plans of when the project was small', async () => {

@@ -8,6 +8,7 @@ import { purgeSlice } from '../../src/store/postgres/postgres-purge.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { Conversation } from '../contract/store/conversation.ts';
 import { newRoster, type Roster } from '../contract/store/roster.ts';
+import { closing } from '../support/closing.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
 
@@ -17,28 +18,24 @@ const BEFORE_CHECK_MS = 30_000;
 
 /** Two projects with as many users and members each; the second one's lie behind the first one's. */
 async function twoProjects(url: string): Promise<{ staying: Roster; leaving: Roster }> {
-  const store = await openPostgresStore({ url });
-  try {
-    const [staying, leaving] = [await newRoster(store), await newRoster(store)];
-    await withClient(url, async (client) => {
-      for (const { key } of [staying, leaving]) {
-        await client.query(
-          `INSERT INTO users (project_id, id, status, metadata, created_at, updated_at, revision)
-            SELECT $1, 'u' || n, 'active', '{}', 0, 0, 'r' FROM generate_series(1, ${USERS}) AS n`,
-          [key],
-        );
-        await client.query(
-          `INSERT INTO memberships (project_id, group_id, user_id)
-            SELECT $1, 'g' || n % 7, 'u' || n FROM generate_series(1, ${USERS}) AS n`,
-          [key],
-        );
-      }
-      await client.query('VACUUM ANALYZE');
-    });
-    return { staying, leaving };
-  } finally {
-    await store.close();
-  }
+  await using store = closing(await openPostgresStore({ url }));
+  const [staying, leaving] = [await newRoster(store), await newRoster(store)];
+  await withClient(url, async (client) => {
+    for (const { key } of [staying, leaving]) {
+      await client.query(
+        `INSERT INTO users (project_id, id, status, metadata, created_at, updated_at, revision)
+          SELECT $1, 'u' || n, 'active', '{}', 0, 0, 'r' FROM generate_series(1, ${USERS}) AS n`,
+        [key],
+      );
+      await client.query(
+        `INSERT INTO memberships (project_id, group_id, user_id)
+          SELECT $1, 'g' || n % 7, 'u' || n FROM generate_series(1, ${USERS}) AS n`,
+        [key],
+      );
+    }
+    await client.query('VACUUM ANALYZE');
+  });
+  return { staying, leaving };
 }
 
 const COUNTS = `
@@ -80,16 +77,12 @@ test('a deleted project is removed without reading the rows of other projects', 
 /** A store with group `g` and its thread `t`, which has a message. */
 async function withConversation(use: (conversation: Conversation, url: string) => Promise<void>) {
   await withDatabase(async (url) => {
-    const store = await openPostgresStore({ url });
-    try {
-      const conversation = new Conversation(store, (await newRoster(store)).key);
-      await conversation.groupOf('g', 'ann');
-      await conversation.newThread('t');
-      await conversation.newMessage('t', 'm');
-      await use(conversation, url);
-    } finally {
-      await store.close();
-    }
+    await using store = closing(await openPostgresStore({ url }));
+    const conversation = new Conversation(store, (await newRoster(store)).key);
+    await conversation.groupOf('g', 'ann');
+    await conversation.newThread('t');
+    await conversation.newMessage('t', 'm');
+    await use(conversation, url);
   });
 }
 
@@ -122,11 +115,10 @@ test('the conversation of a deleted group is purged by one process at a time', {
         SELECT project_id, conversation_no FROM conversations`);
       await client.query('BEGIN');
       await client.query('SELECT 1 FROM deleted_conversations FOR UPDATE');
-      const database = new PostgresDatabase(parsePostgresUrl(url));
+      await using database = closing(new PostgresDatabase(parsePostgresUrl(url)));
       assert.equal(await new ConversationPurge(database).run(), false);
       await client.query('ROLLBACK');
       assert.equal(await new ConversationPurge(database).run(), true);
-      await database.close();
     });
   }),
 );

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { bringBack, converse, readConversation } from '../cli/migrated-conversation.ts';
 import { readChanges } from '../support/change-feed.ts';
+import { closing } from '../support/closing.ts';
 import { expectDone, expectOk } from '../support/expect.ts';
 import { jwt, seconds } from '../support/jwt.ts';
 import { fillOlderDatabase } from '../support/older-postgres.ts';
@@ -16,12 +17,8 @@ const USERS = ['ann', 'bob', 'cid'];
 
 const withProject = <Result>(databaseUrl: string, use: (project: Project) => Promise<Result>) =>
   withServer({ settings: { databaseUrl, redisUrl: null } }, async (server) => {
-    const project = Project.of(server);
-    try {
-      return await use(project);
-    } finally {
-      project.close();
-    }
+    await using project = closing(Project.of(server));
+    return await use(project);
   });
 
 /** Something of everything that an earlier version had. Returns an access token. */

@@ -8,6 +8,7 @@ import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { joined } from '../contract/store/entries.ts';
 import { newRoster, numbered, type Roster } from '../contract/store/roster.ts';
+import { closing } from '../support/closing.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 import { untilWaiting } from '../support/postgres-waiting.ts';
 import { within } from '../support/waiting.ts';
@@ -22,7 +23,7 @@ describe('a write that waits for a lock', { skip: skipsPostgres }, () => {
   /** A group of one member, whose row another transaction has locked. */
   const whileLocked = (use: (roster: Roster, locker: Client, url: string) => Promise<void>): Promise<void> =>
     withDatabase(async (url) => {
-      const store = await openPostgresStore({ url });
+      await using store = closing(await openPostgresStore({ url }));
       const roster = await newRoster(store);
       await roster.groupOf('g', 'ann');
       await roster.users(...MANY);
@@ -31,7 +32,6 @@ describe('a write that waits for a lock', { skip: skipsPostgres }, () => {
         await locker.query(`SELECT 1 FROM groups WHERE id = 'g' FOR UPDATE`);
         await use(roster, locker, url);
       });
-      await store.close();
     });
 
   const writes = (roster: Roster): Promise<unknown>[] => [
@@ -76,7 +76,7 @@ describe('a single statement', { skip: skipsPostgres }, () => {
   test('a single statement is not part of a transaction that leases its connection while it is opened', () =>
     withDatabase(async (url) => {
       await withClient(url, (client) => client.query('CREATE TABLE numbers (number integer)'));
-      const database = new PostgresDatabase(parsePostgresUrl(`${url}?pool_size=4`));
+      await using database = closing(new PostgresDatabase(parsePostgresUrl(`${url}?pool_size=4`)));
       const INSERT = 'INSERT INTO numbers VALUES ($1)';
       const single = (number: number) => database.write(INSERT, number);
       const rolledBack = (number: number) =>
@@ -89,14 +89,13 @@ describe('a single statement', { skip: skipsPostgres }, () => {
         client.query('SELECT number FROM numbers ORDER BY 1'),
       );
       assert.deepEqual(rows, [{ number: 1 }, { number: 2 }, { number: 3 }]);
-      await database.close();
     }));
 });
 
 describe('a deletion that takes long', { skip: skipsPostgres }, () => {
   test('a deletion that takes long gets the time it needs, also after it waited for a lock', () =>
     withDatabase(async (url) => {
-      const store = await openPostgresStore({ url: `${url}?statement_timeout_ms=600` });
+      await using store = closing(await openPostgresStore({ url: `${url}?statement_timeout_ms=600` }));
       const roster = await newRoster(store);
       await roster.groupOf('g', 'ann');
       await withClient(url, async (client) => {
@@ -116,7 +115,6 @@ describe('a deletion that takes long', { skip: skipsPostgres }, () => {
         await deletion;
       });
       assert.equal(await store.groups.find(roster.key, 'g'), null);
-      await store.close();
     }));
 });
 
@@ -125,7 +123,7 @@ describe('a reader of a long list that stops reading', { skip: skipsPostgres }, 
 
   test('a reader of a long list that stops loses its snapshot to another reader, and continues where the group has not changed', () =>
     withDatabase(async (url) => {
-      const store = await openPostgresStore({ url });
+      await using store = closing(await openPostgresStore({ url }));
       const roster = await newRoster(store);
       const ids = numbered('u', SIZE);
       await roster.users(...ids.slice(0, 10_000));
@@ -152,14 +150,13 @@ describe('a reader of a long list that stops reading', { skip: skipsPostgres }, 
       const [one, two, three, four] = stopped as [(typeof stopped)[0], ...typeof stopped];
       for (const read of [one, three]) assert.equal(await read?.(), JSON.stringify(ids));
       for (const read of [two, four]) await assert.rejects(async () => read?.(), StoreUnavailableError);
-      await store.close();
     }));
 });
 
 describe('a transaction whose process is busy with something else', { skip: skipsPostgres }, () => {
   test('a transaction that begins before its process is busy for seconds is applied', () =>
     withDatabase(async (url) => {
-      const database = new PostgresDatabase(parsePostgresUrl(url));
+      await using database = closing(new PostgresDatabase(parsePostgresUrl(url)));
       const written = database.transaction({}, (transaction) => {
         const begun = transaction.run(['SELECT 1']);
         // What was sent leaves after this.
@@ -167,19 +164,19 @@ describe('a transaction whose process is busy with something else', { skip: skip
         return begun;
       });
       assert.deepEqual(await written, [[[1]]]);
-      await database.close();
     }));
 
   test('a transaction in which nothing is sent for too long is unavailable', () =>
     withDatabase(async (url) => {
-      const database = new PostgresDatabase({ ...parsePostgresUrl(url), idleInTransactionMs: 50 });
+      await using database = closing(
+        new PostgresDatabase({ ...parsePostgresUrl(url), idleInTransactionMs: 50 }),
+      );
       const write = database.transaction({}, async (transaction) => {
         await transaction.run(['SELECT 1']);
         stayBusy(500);
         await transaction.run(['SELECT 2']);
       });
       await assert.rejects(write, StoreUnavailableError);
-      await database.close();
     }));
 });
 
@@ -207,7 +204,7 @@ describe('a transaction that has lasted long', { skip: skipsPostgres }, () => {
   test('a server may be silent in a transaction for twice as long as it had lasted, and no longer', (t) =>
     withDatabase(async (url) => {
       const clock = movedClock(t);
-      const database = new PostgresDatabase(parsePostgresUrl(url));
+      await using database = closing(new PostgresDatabase(parsePostgresUrl(url)));
       /** A statement after 20 s that the server answers after `silentMs`. */
       const answeredAfter = (silentMs: number) =>
         database.transaction({}, async (transaction) => {
@@ -219,13 +216,14 @@ describe('a transaction that has lasted long', { skip: skipsPostgres }, () => {
         });
       assert.deepEqual(await answeredAfter(35_000), [[[2]]]);
       await assert.rejects(answeredAfter(45_000), /no answer in time/);
-      await database.close();
     }));
 
   test('a transaction whose statement takes too long after minutes of others is run again on any connection', (t) =>
     withDatabase(async (url) => {
       const clock = movedClock(t);
-      const database = new PostgresDatabase(parsePostgresUrl(`${url}?statement_timeout_ms=100`));
+      await using database = closing(
+        new PostgresDatabase(parsePostgresUrl(`${url}?statement_timeout_ms=100`)),
+      );
       let runs = 0;
       const answered = database.transaction({}, async (transaction) => {
         runs += 1;
@@ -235,6 +233,5 @@ describe('a transaction that has lasted long', { skip: skipsPostgres }, () => {
       });
       assert.deepEqual(await answered, [[[2]]]);
       assert.equal(runs, 2);
-      await database.close();
     }));
 });

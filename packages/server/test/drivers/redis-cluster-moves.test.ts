@@ -7,6 +7,7 @@ import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
 import { slotOf } from '../../src/redis/slot.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { PAGE_1, PAGE_2, PresenceScene, SCOPE, START, TTL } from '../contract/presence/presence-scene.ts';
+import { closing } from '../support/closing.ts';
 import { type OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
 import { PATIENTLY } from '../support/redis.ts';
 import {
@@ -42,31 +43,29 @@ describe('a Redis Cluster whose slots move', { skip: skipsOwnRedis }, () => {
 
   test('while the move of a slot is stuck calls for its group are unavailable, and other groups continue', async () => {
     const url = `${cluster.url}?prefix=between&${PATIENTLY}`;
-    const scene = new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]);
-    try {
-      const [stuck = '', ...others] = GROUPS;
-      await Promise.all(GROUPS.map((groupId) => scene.set('ann', PAGE_1, { groupId })));
-      const keys = new PresenceKeys({ prefix: 'between', db: 0 });
-      const slot = slotOf(keys.channel({ ...SCOPE, groupId: stuck }));
-      const { from, to, rest } = await mastersOf(slot);
-      await openSlot(slot, from, to);
-      for (const count of [0, 2, Infinity]) {
-        await moveKeys(slot, from, to, count);
-        await assert.rejects(scene.set('bob', PAGE_2, { groupId: stuck }), StoreUnavailableError);
-        await assert.rejects(scene.ids({ groupId: stuck }), StoreUnavailableError);
-      }
-      const ended = await scene.store.sweep(START + TTL);
-      assert.deepEqual(ended.map(({ groupId }) => groupId).sort(), others.toSorted());
-      await closeSlot(slot, to, [from, ...rest]);
-      await until(
-        'its departure is published too',
-        async () => (await scene.store.sweep(START + 2 * TTL)).length === 1,
-      );
-      await scene.set('bob', PAGE_2, { groupId: stuck });
-      assert.deepEqual(await scene.ids({ groupId: stuck }), ['bob']);
-    } finally {
-      await scene.close();
+    await using scene = closing(
+      new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]),
+    );
+    const [stuck = '', ...others] = GROUPS;
+    await Promise.all(GROUPS.map((groupId) => scene.set('ann', PAGE_1, { groupId })));
+    const keys = new PresenceKeys({ prefix: 'between', db: 0 });
+    const slot = slotOf(keys.channel({ ...SCOPE, groupId: stuck }));
+    const { from, to, rest } = await mastersOf(slot);
+    await openSlot(slot, from, to);
+    for (const count of [0, 2, Infinity]) {
+      await moveKeys(slot, from, to, count);
+      await assert.rejects(scene.set('bob', PAGE_2, { groupId: stuck }), StoreUnavailableError);
+      await assert.rejects(scene.ids({ groupId: stuck }), StoreUnavailableError);
     }
+    const ended = await scene.store.sweep(START + TTL);
+    assert.deepEqual(ended.map(({ groupId }) => groupId).sort(), others.toSorted());
+    await closeSlot(slot, to, [from, ...rest]);
+    await until(
+      'its departure is published too',
+      async () => (await scene.store.sweep(START + 2 * TTL)).length === 1,
+    );
+    await scene.set('bob', PAGE_2, { groupId: stuck });
+    assert.deepEqual(await scene.ids({ groupId: stuck }), ['bob']);
   });
 
   test('no presence is lost when a replica takes over from a living master, and each departure is published once', () =>

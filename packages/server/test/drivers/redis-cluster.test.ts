@@ -10,6 +10,7 @@ import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { brokerContract } from '../contract/broker-contract.ts';
 import { PAGE_1, PAGE_2, PresenceScene, START, TTL } from '../contract/presence/presence-scene.ts';
 import { presenceStoreContract } from '../contract/presence-store-contract.ts';
+import { closing } from '../support/closing.ts';
 import { skipsOwnRedis } from '../support/own-redis.ts';
 import { PATIENTLY } from '../support/redis.ts';
 import { type OwnCluster, SHORT_NODE_TIMEOUT_MS, startCluster } from '../support/redis-cluster.ts';
@@ -48,19 +49,17 @@ describe('Redis Cluster', { skip: skipsOwnRedis }, () => {
 
   test('one sweep of a Redis Cluster ends presence on every node', async () => {
     const url = patientUrl();
-    const scene = new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]);
-    try {
-      await Promise.all(GROUPS.map((groupId) => scene.set('ann', PAGE_1, { groupId })));
-      const sizes = await Promise.all(cluster.masters.map((node) => node.command('DBSIZE')));
-      assert.ok(
-        sizes.every((size) => (size as number) > 0),
-        `${sizes}`,
-      );
-      const expiries = await scene.store.sweep(START + TTL);
-      assert.deepEqual(expiries.map(({ groupId }) => groupId).sort(), GROUPS.toSorted());
-    } finally {
-      await scene.close();
-    }
+    await using scene = closing(
+      new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]),
+    );
+    await Promise.all(GROUPS.map((groupId) => scene.set('ann', PAGE_1, { groupId })));
+    const sizes = await Promise.all(cluster.masters.map((node) => node.command('DBSIZE')));
+    assert.ok(
+      sizes.every((size) => (size as number) > 0),
+      `${sizes}`,
+    );
+    const expiries = await scene.store.sweep(START + TTL);
+    assert.deepEqual(expiries.map(({ groupId }) => groupId).sort(), GROUPS.toSorted());
   });
 });
 
@@ -128,31 +127,29 @@ describe('a Redis Cluster whose nodes fail', { skip: skipsOwnRedis }, () => {
 
   test('watches are lost and presence stays when a master of a Redis Cluster dies and its replica takes over', async () => {
     const url = freshUrl();
-    const scene = new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]);
-    try {
-      const recorders = await Promise.all(GROUPS.map((groupId) => scene.watch({ groupId })));
-      await Promise.all(GROUPS.map((groupId) => scene.set('ann', PAGE_1, { groupId })));
-      await until('the replica has it all', async () => {
-        const [first] = cluster.masters;
-        return (await first?.command('DBSIZE')) === (await cluster.replica.command('DBSIZE'));
-      });
-      await cluster.masters[0]?.stop();
-      await until('every group can be written again', async () => {
-        await Promise.all(GROUPS.map((groupId) => scene.set('bob', PAGE_2, { groupId })));
-        return true;
-      });
-      const lost = recorders.filter(({ isLost }) => isLost);
-      assert.ok(lost.length > 0 && lost.length < GROUPS.length, `${lost.length} were lost`);
-      for (const [index, groupId] of GROUPS.entries()) {
-        assert.deepEqual(await scene.ids({ groupId }), ['ann', 'bob']);
-        const recorder = recorders[index]?.isLost ? await scene.watch({ groupId }) : recorders[index];
-        const known = recorder?.events.length ?? 0;
-        await scene.set('cid', PAGE_1, { groupId });
-        await recorder?.first(known + 1);
-        recorder?.assertOrder();
-      }
-    } finally {
-      await scene.close();
+    await using scene = closing(
+      new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]),
+    );
+    const recorders = await Promise.all(GROUPS.map((groupId) => scene.watch({ groupId })));
+    await Promise.all(GROUPS.map((groupId) => scene.set('ann', PAGE_1, { groupId })));
+    await until('the replica has it all', async () => {
+      const [first] = cluster.masters;
+      return (await first?.command('DBSIZE')) === (await cluster.replica.command('DBSIZE'));
+    });
+    await cluster.masters[0]?.stop();
+    await until('every group can be written again', async () => {
+      await Promise.all(GROUPS.map((groupId) => scene.set('bob', PAGE_2, { groupId })));
+      return true;
+    });
+    const lost = recorders.filter(({ isLost }) => isLost);
+    assert.ok(lost.length > 0 && lost.length < GROUPS.length, `${lost.length} were lost`);
+    for (const [index, groupId] of GROUPS.entries()) {
+      assert.deepEqual(await scene.ids({ groupId }), ['ann', 'bob']);
+      const recorder = recorders[index]?.isLost ? await scene.watch({ groupId }) : recorders[index];
+      const known = recorder?.events.length ?? 0;
+      await scene.set('cid', PAGE_1, { groupId });
+      await recorder?.first(known + 1);
+      recorder?.assertOrder();
     }
   });
 });

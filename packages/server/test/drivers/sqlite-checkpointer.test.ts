@@ -9,6 +9,7 @@ import { fileIdentities } from '../../src/store/sqlite/sqlite-files.ts';
 import { SqliteLog } from '../../src/store/sqlite/sqlite-log.ts';
 import { openSqliteStore, STORE_FILE } from '../../src/store/sqlite/sqlite-store.ts';
 import { newRoster, type Roster } from '../contract/store/roster.ts';
+import { closing } from '../support/closing.ts';
 import { until } from '../support/waiting.ts';
 import { withDirectory, withFile } from './sqlite-directory.ts';
 
@@ -93,15 +94,11 @@ describe('a store with a long log', () => {
 
   test('a store under constant writes begins its log anew, although the checkpointer copies it meanwhile', () =>
     withDirectory(async (dataDir) => {
-      const store = await openSqliteStore({ dataDir, checkpointBytes: CHECKPOINT_BYTES });
-      try {
-        const roster = await newRoster(store);
-        for (let write = 0; write < 240; write += 1) await writeTen(roster, 'g', `${write}`);
-        assert.ok(logBytes(dataDir) < 6 * CHECKPOINT_BYTES, `${logBytes(dataDir)} bytes`);
-        await until('the empty log', () => logBytes(dataDir) === 0);
-      } finally {
-        await store.close();
-      }
+      await using store = closing(await openSqliteStore({ dataDir, checkpointBytes: CHECKPOINT_BYTES }));
+      const roster = await newRoster(store);
+      for (let write = 0; write < 240; write += 1) await writeTen(roster, 'g', `${write}`);
+      assert.ok(logBytes(dataDir) < 6 * CHECKPOINT_BYTES, `${logBytes(dataDir)} bytes`);
+      await until('the empty log', () => logBytes(dataDir) === 0);
     }));
 
   test('a store that is closed while its log is copied commits every write and leaves an empty log', () =>

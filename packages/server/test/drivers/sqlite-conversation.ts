@@ -9,6 +9,7 @@ import { openSqliteStore, STORE_FILE } from '../../src/store/sqlite/sqlite-store
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { Conversation } from '../contract/store/conversation.ts';
 import { newRoster } from '../contract/store/roster.ts';
+import { closing } from '../support/closing.ts';
 import { withFile } from './sqlite-directory.ts';
 
 const TABLES = ['conversations', 'threads', 'thread_lists', 'participants', 'messages', 'message_pieces'];
@@ -19,15 +20,11 @@ export async function withConversation(
   use: (conversation: Conversation) => Promise<void>,
   key?: ProjectKey,
 ): Promise<ProjectKey> {
-  const store = await openSqliteStore({ dataDir });
-  try {
-    const conversation = new Conversation(store, key ?? (await newRoster(store)).key);
-    if (key === undefined) await conversation.groupOf('g', 'ann');
-    await use(conversation);
-    return conversation.key;
-  } finally {
-    await store.close();
-  }
+  await using store = closing(await openSqliteStore({ dataDir }));
+  const conversation = new Conversation(store, key ?? (await newRoster(store)).key);
+  if (key === undefined) await conversation.groupOf('g', 'ann');
+  await use(conversation);
+  return conversation.key;
 }
 
 /** How many rows each table of conversations has. */
@@ -41,13 +38,9 @@ export function withWrites(
   dataDir: string,
   use: (writes: ReturnType<typeof sqliteWrites>, database: DatabaseSync) => void,
 ): void {
-  const connection = new SqliteConnection(join(dataDir, STORE_FILE), { readOnly: false });
-  try {
-    migrate(connection.database);
-    use(sqliteWrites(connection, DURABLE_BOUNDS), connection.database);
-  } finally {
-    connection.close();
-  }
+  using connection = new SqliteConnection(join(dataDir, STORE_FILE), { readOnly: false });
+  migrate(connection.database);
+  use(sqliteWrites(connection, DURABLE_BOUNDS), connection.database);
 }
 
 export function inTransaction(database: DatabaseSync, run: () => void): void {

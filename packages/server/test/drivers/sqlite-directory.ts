@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openSqliteStore, STORE_FILE } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { closing } from '../support/closing.ts';
 
 export async function withDirectory(use: (directory: string) => Promise<void>): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-sqlite-'));
@@ -19,12 +20,8 @@ export async function withStore<Result>(
   dataDir: string,
   use: (store: Store) => Promise<Result>,
 ): Promise<Result> {
-  const store = await openSqliteStore({ dataDir });
-  try {
-    return await use(store);
-  } finally {
-    await store.close();
-  }
+  await using store = closing(await openSqliteStore({ dataDir }));
+  return await use(store);
 }
 
 /** How long a change waits for the writer of a store that is open, in milliseconds. */

@@ -12,6 +12,7 @@ import { sqliteWrites } from '../../src/store/sqlite/sqlite-ports.ts';
 import { openSqliteStore, STORE_FILE } from '../../src/store/sqlite/sqlite-store.ts';
 import { Conversation, plain } from '../contract/store/conversation.ts';
 import { newRoster, numbered } from '../contract/store/roster.ts';
+import { closing } from '../support/closing.ts';
 import { CONTEXT } from '../support/origin.ts';
 
 const temporaryDirectory = () => mkdtempDisposable(join(tmpdir(), 'rollcall-disk-space-'));
@@ -33,8 +34,7 @@ async function stock(dataDir: string) {
   await store.close();
   const file = join(dataDir, STORE_FILE);
   const { key } = conversation;
-  await using opened = new AsyncDisposableStack();
-  const connection = opened.adopt(new SqliteConnection(file, { readOnly: false }), (each) => each.close());
+  using connection = new SqliteConnection(file, { readOnly: false });
   const { messages } = sqliteWrites(connection, DURABLE_BOUNDS);
   connection.database.exec('BEGIN');
   for (const id of numbered('m', MESSAGES))
@@ -48,30 +48,22 @@ const pageCount = (database: DatabaseSync) =>
 
 /** Deletes group `g` and removes what it left; the sizes of the file in pages after each slice. */
 function purgeGroup({ file, key }: Awaited<ReturnType<typeof stock>>): number[] {
-  const connection = new SqliteConnection(file, { readOnly: false });
-  try {
-    const { groups, purge } = sqliteWrites(connection, DURABLE_BOUNDS);
-    assert.equal(groups.delete(key, 'g', CONTEXT).kind, 'deleted');
-    const sizes = [pageCount(connection.database)];
-    while (purge.run()) sizes.push(pageCount(connection.database));
-    const [check] = connection.prepare('PRAGMA integrity_check').all();
-    assert.deepEqual(check, ['ok']);
-    return sizes;
-  } finally {
-    connection.close();
-  }
+  using connection = new SqliteConnection(file, { readOnly: false });
+  const { groups, purge } = sqliteWrites(connection, DURABLE_BOUNDS);
+  assert.equal(groups.delete(key, 'g', CONTEXT).kind, 'deleted');
+  const sizes = [pageCount(connection.database)];
+  while (purge.run()) sizes.push(pageCount(connection.database));
+  const [check] = connection.prepare('PRAGMA integrity_check').all();
+  assert.deepEqual(check, ['ok']);
+  return sizes;
 }
 
 const sizeOf = (file: string) => statSync(file).size;
 
 async function assertOtherGroupStays(dataDir: string, { key }: Awaited<ReturnType<typeof stock>>) {
-  const store = await openSqliteStore({ dataDir });
-  try {
-    const { content } = await new Conversation(store, key).message('other', 'm');
-    assert.equal(content, plain('stays').json);
-  } finally {
-    await store.close();
-  }
+  await using store = closing(await openSqliteStore({ dataDir }));
+  const { content } = await new Conversation(store, key).message('other', 'm');
+  assert.equal(content, plain('stays').json);
 }
 
 test('the disk space of a deleted group is given back in small steps', async () => {

@@ -12,6 +12,7 @@ import { openSqliteStore, STORE_FILE } from '../../src/store/sqlite/sqlite-store
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { idsOf, joined } from '../contract/store/entries.ts';
 import { newRoster, numbered } from '../contract/store/roster.ts';
+import { closing } from '../support/closing.ts';
 import { until } from '../support/waiting.ts';
 import { withDirectory, withFile } from './sqlite-directory.ts';
 
@@ -33,24 +34,16 @@ describe('the file of the store', () => {
 
   test('the file of the store is flushed at every commit: a connection that writes has synchronous FULL', () =>
     withDirectory(async (dataDir) => {
-      const connection = new SqliteConnection(join(dataDir, STORE_FILE), { readOnly: false });
-      try {
-        assert.equal(pragma(connection.database, 'synchronous'), 2);
-        assert.equal(pragma(connection.database, 'journal_mode'), 'wal');
-      } finally {
-        connection.close();
-      }
+      using connection = new SqliteConnection(join(dataDir, STORE_FILE), { readOnly: false });
+      assert.equal(pragma(connection.database, 'synchronous'), 2);
+      assert.equal(pragma(connection.database, 'journal_mode'), 'wal');
     }));
 
   test('the file of the store cannot be written by a connection that reads', () =>
     withDirectory(async (dataDir) => {
       await (await openSqliteStore({ dataDir })).close();
-      const connection = new SqliteConnection(join(dataDir, STORE_FILE), { readOnly: true });
-      try {
-        assert.throws(() => connection.database.exec('DELETE FROM users'), /readonly/);
-      } finally {
-        connection.close();
-      }
+      using connection = new SqliteConnection(join(dataDir, STORE_FILE), { readOnly: true });
+      assert.throws(() => connection.database.exec('DELETE FROM users'), /readonly/);
     }));
 
   test('the file of the store is created with its data directory when that is missing', () =>
@@ -162,126 +155,101 @@ describe('the write-ahead log', () => {
 
   test('the write-ahead log is checkpointed while readers read: it stays near its limit, and each read sees the newest write', () =>
     withDirectory(async (dataDir) => {
-      const store = await openSqliteStore({ dataDir, checkpointBytes: CHECKPOINT_BYTES });
-      try {
-        const roster = await newRoster(store);
-        await roster.groupOf('g', ...numbered('u', 500));
-        for (let round = 0; round < 60; round += 1) {
-          const metadata = { text: `${round}`.repeat(8_000) };
-          await Promise.all(
-            [1, 2, 3].map((index) => roster.putGroup(`h${index}`, { name: `${round}`, metadata })),
-          );
-          assert.equal((await roster.group('h2')).name, `${round}`);
-          assert.equal((await roster.members('g')).length, 500);
-        }
-        assert.ok(logBytes(dataDir) < 5 * CHECKPOINT_BYTES, `${logBytes(dataDir)} bytes`);
-      } finally {
-        await store.close();
+      await using store = closing(await openSqliteStore({ dataDir, checkpointBytes: CHECKPOINT_BYTES }));
+      const roster = await newRoster(store);
+      await roster.groupOf('g', ...numbered('u', 500));
+      for (let round = 0; round < 60; round += 1) {
+        const metadata = { text: `${round}`.repeat(8_000) };
+        await Promise.all(
+          [1, 2, 3].map((index) => roster.putGroup(`h${index}`, { name: `${round}`, metadata })),
+        );
+        assert.equal((await roster.group('h2')).name, `${round}`);
+        assert.equal((await roster.members('g')).length, 500);
       }
+      assert.ok(logBytes(dataDir) < 5 * CHECKPOINT_BYTES, `${logBytes(dataDir)} bytes`);
     }));
 
   test('a checkpoint of the write-ahead log does not change the state of a long read', () =>
     withDirectory(async (dataDir) => {
-      const store = await openSqliteStore({ dataDir, checkpointBytes: CHECKPOINT_BYTES });
-      try {
-        const roster = await newRoster(store);
-        const ids = numbered('u', 12_000);
-        await roster.users(...ids.slice(0, 6_000));
-        await roster.users(...ids.slice(6_000));
-        await roster.putGroup('g', { name: 'G', members: ids });
-        const { members } = await roster.group('g');
-        await roster.putGroup('g', { members: [] });
-        for (let round = 0; round < 30; round += 1) {
-          await roster.putGroup('h', { name: `${round}`, metadata: { text: `${round}`.repeat(8_000) } });
-        }
-        assert.equal(await joined(members), JSON.stringify(ids));
-        assert.deepEqual(await roster.members('g'), []);
-      } finally {
-        await store.close();
+      await using store = closing(await openSqliteStore({ dataDir, checkpointBytes: CHECKPOINT_BYTES }));
+      const roster = await newRoster(store);
+      const ids = numbered('u', 12_000);
+      await roster.users(...ids.slice(0, 6_000));
+      await roster.users(...ids.slice(6_000));
+      await roster.putGroup('g', { name: 'G', members: ids });
+      const { members } = await roster.group('g');
+      await roster.putGroup('g', { members: [] });
+      for (let round = 0; round < 30; round += 1) {
+        await roster.putGroup('h', { name: `${round}`, metadata: { text: `${round}`.repeat(8_000) } });
       }
+      assert.equal(await joined(members), JSON.stringify(ids));
+      assert.deepEqual(await roster.members('g'), []);
     }));
 
   test('a checkpoint of the write-ahead log does not change the state of a page', () =>
     withDirectory(async (dataDir) => {
-      const store = await openSqliteStore({ dataDir, checkpointBytes: 1 });
-      try {
-        const roster = await newRoster(store);
-        const ids = numbered('u', 400);
-        await roster.users(...ids);
-        let churning = true;
-        const churn = (async () => {
-          while (churning) {
-            await roster.users('u000200-between');
-            await store.users.delete(roster.key, 'u000200-between', roster.next());
-          }
-        })();
-        for (let round = 0; round < 100; round += 1) {
-          const listed = await idsOf((page) => store.users.list(roster.key, page), 7);
-          const stable = listed.filter((id) => id !== 'u000200-between');
-          assert.deepEqual(stable, ids);
+      await using store = closing(await openSqliteStore({ dataDir, checkpointBytes: 1 }));
+      const roster = await newRoster(store);
+      const ids = numbered('u', 400);
+      await roster.users(...ids);
+      let churning = true;
+      const churn = (async () => {
+        while (churning) {
+          await roster.users('u000200-between');
+          await store.users.delete(roster.key, 'u000200-between', roster.next());
         }
-        churning = false;
-        await churn;
-      } finally {
-        await store.close();
+      })();
+      for (let round = 0; round < 100; round += 1) {
+        const listed = await idsOf((page) => store.users.list(roster.key, page), 7);
+        const stable = listed.filter((id) => id !== 'u000200-between');
+        assert.deepEqual(stable, ids);
       }
+      churning = false;
+      await churn;
     }));
 
   test('the write-ahead log is checkpointed without a wait for a reader of another process', () =>
     withDirectory(async (dataDir) => {
-      const store = await openSqliteStore({ dataDir, checkpointBytes: 1 });
-      const reader = new DatabaseSync(join(dataDir, STORE_FILE), { readOnly: true });
-      try {
-        const roster = await newRoster(store);
-        reader.exec('BEGIN');
-        reader.prepare('SELECT count(*) FROM users').get();
-        // Each write is followed by a fold; one that waited for the reader would take five seconds, all of them minutes.
-        for (const id of numbered('w', 40)) await roster.users(id);
-        assert.ok(logBytes(dataDir) > 0, 'what the reader needs is still in the log');
-      } finally {
-        reader.close();
-        await store.close();
-      }
+      await using store = closing(await openSqliteStore({ dataDir, checkpointBytes: 1 }));
+      using reader = new DatabaseSync(join(dataDir, STORE_FILE), { readOnly: true });
+      const roster = await newRoster(store);
+      reader.exec('BEGIN');
+      reader.prepare('SELECT count(*) FROM users').get();
+      // Each write is followed by a fold; one that waited for the reader would take five seconds, all of them minutes.
+      for (const id of numbered('w', 40)) await roster.users(id);
+      assert.ok(logBytes(dataDir) > 0, 'what the reader needs is still in the log');
     }));
 
   test('the write-ahead log is checkpointed also when it has the removal of a deleted project', () =>
     withDirectory(async (dataDir) => {
-      const store = await openSqliteStore({ dataDir, checkpointBytes: CHECKPOINT_BYTES });
-      try {
-        const roster = await newRoster(store);
-        const ids = numbered('u', 5_000);
-        await roster.users(...ids);
-        for (const id of numbered('g', 10)) await roster.putGroup(id, { name: 'G', members: ids });
-        await store.projects.delete(roster.key);
-        const left = () => withFile(dataDir, (file) => file.prepare('SELECT 1 FROM users LIMIT 1').get());
-        await until('the removal of the users', () => left() === undefined);
-        // Nothing is written any more: without being folded, the log would stay as long as it got.
-        await until('the checkpoint', () => logBytes(dataDir) <= CHECKPOINT_BYTES);
-      } finally {
-        await store.close();
-      }
+      await using store = closing(await openSqliteStore({ dataDir, checkpointBytes: CHECKPOINT_BYTES }));
+      const roster = await newRoster(store);
+      const ids = numbered('u', 5_000);
+      await roster.users(...ids);
+      for (const id of numbered('g', 10)) await roster.putGroup(id, { name: 'G', members: ids });
+      await store.projects.delete(roster.key);
+      const left = () => withFile(dataDir, (file) => file.prepare('SELECT 1 FROM users LIMIT 1').get());
+      await until('the removal of the users', () => left() === undefined);
+      // Nothing is written any more: without being folded, the log would stay as long as it got.
+      await until('the checkpoint', () => logBytes(dataDir) <= CHECKPOINT_BYTES);
     }));
 });
 
 describe('long reads', () => {
   test('long reads end when their readers stop, so the next long read does not wait', () =>
     withDirectory(async (dataDir) => {
-      const store = await openSqliteStore({ dataDir });
-      try {
-        const roster = await newRoster(store);
-        const ids = numbered('u', 10_001);
-        await roster.users(...ids.slice(0, 5_000));
-        await roster.users(...ids.slice(5_000));
-        await roster.putGroup('g', { name: 'G', members: ids });
-        for (let count = 0; count < 20; count += 1) {
-          const { members } = await roster.group('g');
-          assert.ok(typeof members !== 'string');
-          const iterator = members[Symbol.asyncIterator]();
-          if (count % 2 === 0) await iterator.next();
-          await iterator.return?.();
-        }
-      } finally {
-        await store.close();
+      await using store = closing(await openSqliteStore({ dataDir }));
+      const roster = await newRoster(store);
+      const ids = numbered('u', 10_001);
+      await roster.users(...ids.slice(0, 5_000));
+      await roster.users(...ids.slice(5_000));
+      await roster.putGroup('g', { name: 'G', members: ids });
+      for (let count = 0; count < 20; count += 1) {
+        const { members } = await roster.group('g');
+        assert.ok(typeof members !== 'string');
+        const iterator = members[Symbol.asyncIterator]();
+        if (count % 2 === 0) await iterator.next();
+        await iterator.return?.();
       }
     }));
 });

@@ -31,17 +31,13 @@ const CUSTOMER = { id: 'c', secret: 's', name: 'C', createdAt: 1 };
 
 /** A commit of one customer, where the check of the files after it behaves like this. */
 function commitWith(file: string, checkAfter: () => string | null) {
-  const connection = new SqliteConnection(file, { readOnly: false });
-  try {
-    let checks = 0;
-    const commit = new GroupCommit(connection, DURABLE_BOUNDS, [], () => {
-      checks += 1;
-      return checks % 2 === 0 ? checkAfter() : null;
-    });
-    return { replies: commit.run([[1, 'customers', 'create', [CUSTOMER]]]), lost: commit.lost };
-  } finally {
-    connection.close();
-  }
+  using connection = new SqliteConnection(file, { readOnly: false });
+  let checks = 0;
+  const commit = new GroupCommit(connection, DURABLE_BOUNDS, [], () => {
+    checks += 1;
+    return checks % 2 === 0 ? checkAfter() : null;
+  });
+  return { replies: commit.run([[1, 'customers', 'create', [CUSTOMER]]]), lost: commit.lost };
 }
 
 describe('the check of the files after a commit', () => {

@@ -18,6 +18,7 @@ import type { Store } from '../../src/store/store.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { joined } from '../contract/store/entries.ts';
 import { newRoster, numbered, Roster } from '../contract/store/roster.ts';
+import { closing } from '../support/closing.ts';
 import { converse, MORE_READS, methodsOf, type Operation, READS, WRITES } from './store-operations.ts';
 
 /** Statements that read a whole small table, or any row of it; each with the reason why that is right. */
@@ -105,30 +106,22 @@ async function readEverything(roster: Roster): Promise<void> {
 }
 
 async function importInto(directory: string, from: Store): Promise<void> {
-  const store = await openSqliteStore({ dataDir: directory });
-  try {
-    await store.transfer.import(from.transfer.export());
-  } finally {
-    await store.close();
-  }
+  await using store = closing(await openSqliteStore({ dataDir: directory }));
+  await store.transfer.import(from.transfer.export());
 }
 
 /** Every write of the port, here without its thread, and the removal of the project. */
 async function writeEverything(key: ProjectKey): Promise<void> {
-  const connection = new SqliteConnection(join(dataDir, STORE_FILE), { readOnly: false });
-  try {
-    const writes = sqliteWrites(connection, DURABLE_BOUNDS);
-    const roster = new Roster(writes as unknown as Store, key);
-    connection.database.exec('BEGIN');
-    // The embedded engine orders changes by their writing.
-    const { 'changes.order': _, ...own } = WRITES;
-    for (const write of Object.values(own)) await write(roster, 1);
-    writes.projects.delete(key);
-    while (writes.purge.run());
-    connection.database.exec('COMMIT');
-  } finally {
-    connection.close();
-  }
+  using connection = new SqliteConnection(join(dataDir, STORE_FILE), { readOnly: false });
+  const writes = sqliteWrites(connection, DURABLE_BOUNDS);
+  const roster = new Roster(writes as unknown as Store, key);
+  connection.database.exec('BEGIN');
+  // The embedded engine orders changes by their writing.
+  const { 'changes.order': _, ...own } = WRITES;
+  for (const write of Object.values(own)) await write(roster, 1);
+  writes.projects.delete(key);
+  while (writes.purge.run());
+  connection.database.exec('COMMIT');
 }
 
 /** SQLite's plan of a statement, a line for each step of it. */
@@ -142,12 +135,8 @@ function planOf(database: DatabaseSync, sql: string): string[] {
 describe('query plans', () => {
   const planned = () => [...recorded].filter((sql) => /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/i.test(sql));
   const withDatabase = (check: (database: DatabaseSync) => void) => {
-    const database = new DatabaseSync(join(dataDir, STORE_FILE), { readOnly: true });
-    try {
-      check(database);
-    } finally {
-      database.close();
-    }
+    using database = new DatabaseSync(join(dataDir, STORE_FILE), { readOnly: true });
+    check(database);
   };
 
   test('the statements of every operation of the embedded store were recorded', () => {

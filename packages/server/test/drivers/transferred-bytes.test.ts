@@ -9,6 +9,7 @@ import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { newRoster, numbered } from '../contract/store/roster.ts';
+import { closing } from '../support/closing.ts';
 import { skipsPostgres, withDatabase } from '../support/postgres.ts';
 
 /** 90 KB of IDs. */
@@ -44,11 +45,7 @@ test(
   { skip: skipsPostgres },
   () =>
     withDatabase(async (url) => {
-      const store = await openPostgresStore({ url });
-      try {
-        await assertTransferred(store);
-      } finally {
-        await store.close();
-      }
+      await using store = closing(await openPostgresStore({ url }));
+      await assertTransferred(store);
     }),
 );

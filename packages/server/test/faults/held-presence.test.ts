@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { canonicalLocation, type Location } from '@rollcall/protocol';
 import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
 import { Browser } from '../support/browser.ts';
+import { closing } from '../support/closing.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 import { Presence } from '../support/presence-client.ts';
 import { Project } from '../support/project-client.ts';
@@ -50,15 +51,11 @@ const isReadable = async (p: Presence) => (await p.project.get('/v1/groups/g/pre
 
 /** Sets the user absent in the group `g` of the only project, as another process does. */
 async function setAbsent(redisUrl: string, userId: string, location: Location, now: number): Promise<void> {
-  const store = await openRedisPresence({ url: redisUrl });
-  try {
-    const [key] = await keysOf(new URL(redisUrl).searchParams.get('prefix') as string, '*:g}:index');
-    const project = Number(/\{(\d+):g\}/.exec(key as string)?.[1]);
-    const absence = { project, groupId: 'g', userId, location: canonicalLocation(location), now };
-    assert.equal(await store.clear(absence), true);
-  } finally {
-    await store.close();
-  }
+  await using store = closing(await openRedisPresence({ url: redisUrl }));
+  const [key] = await keysOf(new URL(redisUrl).searchParams.get('prefix') as string, '*:g}:index');
+  const project = Number(/\{(\d+):g\}/.exec(key as string)?.[1]);
+  const absence = { project, groupId: 'g', userId, location: canonicalLocation(location), now };
+  assert.equal(await store.clear(absence), true);
 }
 
 const skip = await skipsRedis();

@@ -35,13 +35,9 @@ async function writeUntilKilled(
 
 /** Beside the running server, which has recovered the file by then. */
 function assertIntact(dataDir: string): void {
-  const database = new DatabaseSync(join(dataDir, STORE_FILE), { readOnly: true });
-  try {
-    const found = database.prepare('PRAGMA integrity_check').all().flatMap(Object.values);
-    assert.deepEqual(found, ['ok']);
-  } finally {
-    database.close();
-  }
+  using database = new DatabaseSync(join(dataDir, STORE_FILE), { readOnly: true });
+  const found = database.prepare('PRAGMA integrity_check').all().flatMap(Object.values);
+  assert.deepEqual(found, ['ok']);
 }
 
 describe('a server that is killed while it writes', () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { changesPage } from '../support/change-feed.ts';
+import { closing } from '../support/closing.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 import { Project } from '../support/project-client.ts';
 import { orderAll } from '../support/recorded.ts';
@@ -20,26 +21,23 @@ describe('changes without a notification', { skip: skipsPostgres }, () => {
   test('a change of a process that was killed after its commit is visible within 5 s on every process', () =>
     withDatabase((databaseUrl) =>
       withServer({ settings: { databaseUrl } }, async (server) => {
-        const project = Project.of(server);
+        await using project = closing(Project.of(server));
         await withClient(databaseUrl, (client) => client.query(RECORD, ['killed', project.id]));
         const isVisible = async () => (await changesPage(project)).changes.length === 1;
         await until('the change', isVisible, VISIBLE_MS);
-        project.close();
       }),
     ));
 
   test('a stream shows a change within 5 s that another process has ordered without a notification', () =>
     withDatabase((databaseUrl) =>
       withServer({ settings: { databaseUrl } }, async ({ url, projectId, projectToken }) => {
-        const reader = await StreamReader.open({ url, token: projectToken }, '/v1/changes');
-        const other = await openPostgresStore({ url: databaseUrl });
+        await using reader = closing(await StreamReader.open({ url, token: projectToken }, '/v1/changes'));
+        await using other = closing(await openPostgresStore({ url: databaseUrl }));
         await withClient(databaseUrl, (client) => client.query(RECORD, ['lost', projectId]));
         await orderAll(other);
         const shown = reader.until('the change', () => reader.events.length === 1);
         await within(VISIBLE_MS, shown, 'the change');
         assert.equal(reader.events[0]?.data.request_id, 'lost');
-        await other.close();
-        reader.close();
       }),
     ));
 });

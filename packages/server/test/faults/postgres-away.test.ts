@@ -5,6 +5,7 @@ import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { newRoster, numbered, Roster } from '../contract/store/roster.ts';
+import { closing } from '../support/closing.ts';
 import { OwnPostgres, skipsOwnPostgres } from '../support/own-postgres.ts';
 import { withClient } from '../support/postgres.ts';
 import { untilWaiting } from '../support/postgres-waiting.ts';
@@ -143,34 +144,32 @@ describe('when PostgreSQL is away', { skip: skipsOwnPostgres }, () => {
   });
 
   test('a write that waits too long for a lock is unavailable within 5 s, and changes nothing later', async () => {
-    const impatient = await openPostgresStore({ url: `${server.url}&statement_timeout_ms=300` });
+    await using impatient = closing(
+      await openPostgresStore({ url: `${server.url}&statement_timeout_ms=300` }),
+    );
     const other = new Roster(impatient, roster.key);
     const others = numbered('other', 2_000).map((id) => ({ id, name: id }));
-    try {
-      await withClient(server.url, async (client) => {
-        await client.query('BEGIN');
-        await client.query('SELECT 1 FROM groups FOR UPDATE');
-        await Promise.all([
-          assertUnavailable('putGroup', other.putGroup('g', { name: 'Late' })),
-          assertUnavailable('changeMembers', other.changeMembers('g', { remove: ['u000004'] })),
-          assertUnavailable('deleteGroup', other.deleteGroup('g')),
-          assertUnavailable('deleteUser', other.deleteUser('u000005')),
-          assertUnavailable('a long list', other.putGroup('g', { members: others.map(({ id }) => id) })),
-          assertUnavailable('applyBatch', other.batch({ groups: [{ id: 'g', name: 'Late' }] })),
-          assertUnavailable(
-            'a large batch',
-            other.batch({ users: others, groups: [{ id: 'g', name: 'Late' }] }),
-          ),
-        ]);
-        // Reads continue.
-        assert.ok((await other.members('g')).includes('u000004'));
-        await client.query('ROLLBACK');
-      });
-      await assertBack(other);
+    await withClient(server.url, async (client) => {
+      await client.query('BEGIN');
+      await client.query('SELECT 1 FROM groups FOR UPDATE');
+      await Promise.all([
+        assertUnavailable('putGroup', other.putGroup('g', { name: 'Late' })),
+        assertUnavailable('changeMembers', other.changeMembers('g', { remove: ['u000004'] })),
+        assertUnavailable('deleteGroup', other.deleteGroup('g')),
+        assertUnavailable('deleteUser', other.deleteUser('u000005')),
+        assertUnavailable('a long list', other.putGroup('g', { members: others.map(({ id }) => id) })),
+        assertUnavailable('applyBatch', other.batch({ groups: [{ id: 'g', name: 'Late' }] })),
+        assertUnavailable(
+          'a large batch',
+          other.batch({ users: others, groups: [{ id: 'g', name: 'Late' }] }),
+        ),
+      ]);
+      // Reads continue.
       assert.ok((await other.members('g')).includes('u000004'));
-      assert.notEqual((await other.group('g')).name, 'Late');
-    } finally {
-      await impatient.close();
-    }
+      await client.query('ROLLBACK');
+    });
+    await assertBack(other);
+    assert.ok((await other.members('g')).includes('u000004'));
+    assert.notEqual((await other.group('g')).name, 'Late');
   });
 });

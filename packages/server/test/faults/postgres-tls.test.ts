@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
+import { closing } from '../support/closing.ts';
 import { OwnPostgres, skipsOwnPostgres } from '../support/own-postgres.ts';
 import { withClient } from '../support/postgres.ts';
 
@@ -74,17 +75,13 @@ describe('encryption', { skip: skipsOwnPostgres || withoutOpenssl }, () => {
 
 /** Whether a store at the URL speaks TLS, as the server sees it. */
 async function encryptionOf(url: string, plainUrl: string): Promise<boolean> {
-  const store = await openPostgresStore({ url: `${url}&application_name=encrypted%3F` });
-  try {
-    await store.ping();
-    const { rows } = await withClient(plainUrl, (client) =>
-      client.query(
-        `SELECT bool_and(s.ssl) AS encrypted FROM pg_stat_ssl s JOIN pg_stat_activity a ON a.pid = s.pid
-         WHERE a.application_name = 'encrypted?'`,
-      ),
-    );
-    return rows[0].encrypted;
-  } finally {
-    await store.close();
-  }
+  await using store = closing(await openPostgresStore({ url: `${url}&application_name=encrypted%3F` }));
+  await store.ping();
+  const { rows } = await withClient(plainUrl, (client) =>
+    client.query(
+      `SELECT bool_and(s.ssl) AS encrypted FROM pg_stat_ssl s JOIN pg_stat_activity a ON a.pid = s.pid
+       WHERE a.application_name = 'encrypted?'`,
+    ),
+  );
+  return rows[0].encrypted;
 }

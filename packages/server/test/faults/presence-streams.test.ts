@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Clock, systemClock } from '../../src/core/clock.ts';
 import { ReaderModel } from '../realtime/reader-model.ts';
+import { closing } from '../support/closing.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 import { OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
 import { type Location, Presence } from '../support/presence-client.ts';
@@ -22,14 +23,13 @@ async function withRedis(
   const redis = await OwnRedis.start();
   try {
     await withServer({ clock, settings: { redisUrl: redis.url } }, async (server) => {
-      const project = Project.of(server);
+      await using project = closing(Project.of(server));
       const ids = ['a', 'b', 'end'];
       await project.seed({
         users: ids.map((id) => ({ id })),
         groups: [{ id: 'g', name: 'G', members: ids }],
       });
       await use(new Presence(project), redis);
-      project.close();
     });
   } finally {
     await redis.remove();
@@ -52,7 +52,7 @@ describe('a stream while Redis is away', { skip: skipsOwnRedis }, () => {
   test('a presence stream while Redis is away stays open, and continues with a new snapshot when Redis is back and empty', () =>
     withRedis(async (presence, redis) => {
       await presence.set('a', { page: '1' });
-      const reader = await StreamReader.open(presence.project, path);
+      await using reader = closing(await StreamReader.open(presence.project, path));
       await reader.snapshot();
       await redis.stop();
       await untilRejected(presence.project);
@@ -67,14 +67,13 @@ describe('a stream while Redis is away', { skip: skipsOwnRedis }, () => {
         entries.map(({ id }) => id),
         ['b', 'end'],
       );
-      reader.close();
     }));
 
   test('a presence stream continues with a new snapshot within 5 s when Redis was emptied and no connection broke', async () => {
     const clock = new MovedClock();
     await withRedis(async (presence, redis) => {
       await presence.set('a', { page: '1' });
-      const reader = await StreamReader.open(presence.project, path);
+      await using reader = closing(await StreamReader.open(presence.project, path));
       await reader.snapshot();
       await redis.command('FLUSHALL');
       const snapshots = () => reader.events.filter(({ type }) => type === 'snapshot').length;
@@ -82,7 +81,6 @@ describe('a stream while Redis is away', { skip: skipsOwnRedis }, () => {
       await reader.until('a second snapshot', () => snapshots() === 2);
       await presence.set('b', { page: '2' });
       await reader.until('the next arrival', () => isEnd(reader, 'b'));
-      reader.close();
     }, clock);
   });
 

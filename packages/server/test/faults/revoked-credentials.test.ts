@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { clientToken } from '../support/browser.ts';
+import { closing } from '../support/closing.ts';
 import { expectDone, expectOk } from '../support/expect.ts';
 import { type Answer, send } from '../support/http-client.ts';
 import { jwt, seconds } from '../support/jwt.ts';
@@ -39,10 +40,9 @@ const cuts: Readonly<Record<string, Cut>> = {
 
 const withWorld = (cut: Cut, use: (world: World) => Promise<void>) =>
   withTwoProcesses(cut, async ({ reader, writer, clock, proxy }) => {
-    const project = Project.of(reader);
+    await using project = closing(Project.of(reader));
     await project.seed({ users: [{ id: 'a' }], groups: [{ id: 'g', name: 'G', members: ['a'] }] });
     await use({ project, reader, writer, clock, cut: () => proxy.cut() });
-    project.close();
   });
 
 /** Moves the clock by the limit. */
@@ -151,14 +151,13 @@ for (const [when, cut] of Object.entries(cuts)) {
     test('streams of a project without changes end within 2 s after it was deleted', () =>
       withWorld(cut, async (world) => {
         const { reader, writer, clock } = world;
-        const project = await Project.create(reader.url, reader.customerToken, clock.now());
+        await using project = closing(await Project.create(reader.url, reader.customerToken, clock.now()));
         const streams = await openStreams(project, project.token, ['/v1/changes']);
         await pass(world);
         world.cut();
         expectDone(await asCustomer(writer, 'DELETE', `/${project.id}`));
         await pass(world);
         await assertEnded(streams, 'project_not_found');
-        project.close();
       }));
 
     test('a stream that is opened after the first ones, with a token that was verified before it was revoked, ends within 2 s', () =>

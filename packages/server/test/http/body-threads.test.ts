@@ -8,6 +8,7 @@ import { BodyThreads } from '../../src/http/bodies/body-threads.ts';
 import { BodyWorker } from '../../src/http/bodies/body-worker.ts';
 import { ReceivedBody } from '../../src/http/bodies/received-body.ts';
 import { unpackIds } from '../../src/store/packed-ids.ts';
+import { closing } from '../support/closing.ts';
 
 const log = pino({ level: 'silent' });
 const memory = new BodyMemory(64 * 1_024 ** 2);
@@ -21,22 +22,18 @@ function bodyOf(text: string): ReceivedBody {
 const isUnavailable = (error: unknown) => error instanceof ServiceError && error.status === 503;
 
 test('a body comes back with its lists packed, and its bytes are gone from here', async () => {
-  const threads = new BodyThreads(log);
-  try {
-    const bytes = new TextEncoder().encode(`{"name":"G","members":["b","a"]}${' '.repeat(100_000)}`);
-    const body = new ReceivedBody(memory);
-    assert.ok(body.add(bytes));
-    const reading = await threads.read(1, 'groupWrite', body);
-    assert.ok(reading.type === 'read');
-    assert.deepEqual(reading.value, { name: 'G' });
-    const { members } = reading.lists;
-    assert.ok(members !== undefined);
-    assert.equal(members.count, 2);
-    assert.deepEqual(unpackIds(members), ['b', 'a']);
-    assert.equal(bytes.length, 0);
-  } finally {
-    await threads.close();
-  }
+  await using threads = closing(new BodyThreads(log));
+  const bytes = new TextEncoder().encode(`{"name":"G","members":["b","a"]}${' '.repeat(100_000)}`);
+  const body = new ReceivedBody(memory);
+  assert.ok(body.add(bytes));
+  const reading = await threads.read(1, 'groupWrite', body);
+  assert.ok(reading.type === 'read');
+  assert.deepEqual(reading.value, { name: 'G' });
+  const { members } = reading.lists;
+  assert.ok(members !== undefined);
+  assert.equal(members.count, 2);
+  assert.deepEqual(unpackIds(members), ['b', 'a']);
+  assert.equal(bytes.length, 0);
 });
 
 test('a thread that dies while it reads makes that request 503', async () => {
@@ -56,17 +53,13 @@ test('closing makes the requests whose bodies wait 503, of every project', async
 });
 
 test('every body of many projects is read', async () => {
-  const threads = new BodyThreads(log);
-  try {
-    const projects = Array.from({ length: 30 }, (_, index) => index % 7);
-    const readings = await Promise.all(
-      projects.map((project, index) => threads.read(project, 'groupWrite', bodyOf(`{"name":"${index}"}`))),
-    );
-    assert.deepEqual(
-      readings.map((reading) => reading.type === 'read' && reading.value),
-      projects.map((_, index) => ({ name: String(index) })),
-    );
-  } finally {
-    await threads.close();
-  }
+  await using threads = closing(new BodyThreads(log));
+  const projects = Array.from({ length: 30 }, (_, index) => index % 7);
+  const readings = await Promise.all(
+    projects.map((project, index) => threads.read(project, 'groupWrite', bodyOf(`{"name":"${index}"}`))),
+  );
+  assert.deepEqual(
+    readings.map((reading) => reading.type === 'read' && reading.value),
+    projects.map((_, index) => ({ name: String(index) })),
+  );
 });

@@ -14,6 +14,7 @@ import { createMemoryPresence } from '../../src/presence/memory/memory-presence.
 import type { PresenceStore, PresenceWatch } from '../../src/presence/presence-store.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
+import { closing } from '../support/closing.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 
 const TTL_SECONDS = 30;
@@ -42,22 +43,20 @@ type Meanwhile = (second: PresenceConnection, group: HeldGroup<PresenceConnectio
 async function setAgain(meanwhile: Meanwhile): Promise<PresenceChange[]> {
   const set: [string, PresenceChange][] = [];
   const { promise: isFirstSet, resolve: endFirst } = Promise.withResolvers<void>();
-  const held = processWith(createMemoryPresence(), new MovedClock(), async (_writer, change, holder) => {
-    set.push([holder?.connection ?? '', change]);
-    await isFirstSet;
-  });
-  try {
-    const group = new HeldGroup<PresenceConnection>({ project, groupId: 'g' }, held, TTL_SECONDS * 1_000);
-    const [first, second] = [await held.open(project, 'a', 'first'), await held.open(project, 'b', 'second')];
-    for (const connection of [first, second]) connection.remember(group, writer, at('1', { x: 1 }));
-    const done = held.setAgain([first, second], group, 'another lease');
-    meanwhile(second, group);
-    endFirst();
-    await done;
-    return set.filter(([connection]) => connection === 'second').map(([, change]) => change);
-  } finally {
-    held.close();
-  }
+  await using held = closing(
+    processWith(createMemoryPresence(), new MovedClock(), async (_writer, change, holder) => {
+      set.push([holder?.connection ?? '', change]);
+      await isFirstSet;
+    }),
+  );
+  const group = new HeldGroup<PresenceConnection>({ project, groupId: 'g' }, held, TTL_SECONDS * 1_000);
+  const [first, second] = [await held.open(project, 'a', 'first'), await held.open(project, 'b', 'second')];
+  for (const connection of [first, second]) connection.remember(group, writer, at('1', { x: 1 }));
+  const done = held.setAgain([first, second], group, 'another lease');
+  meanwhile(second, group);
+  endFirst();
+  await done;
+  return set.filter(([connection]) => connection === 'second').map(([, change]) => change);
 }
 
 test('a hold that nothing happens to is set again with its data', async () => {
@@ -79,23 +78,19 @@ test('a connection that is back while its release is late is open after the rele
   const presence = createMemoryPresence();
   const { promise: isReleased, resolve: endRelease } = Promise.withResolvers<void>();
   presence.release = () => isReleased;
-  const held = processWith(presence, clock, async () => {});
-  try {
-    const first = await held.open(project, 'a', 'page');
-    await first.put(writer, at('1'));
-    const closed = first.close(2_000);
-    // The connection is gone for long, and the engine has not answered.
-    clock.move(5_000);
-    const order: string[] = [];
-    const opening = [1, 2].map(() => held.open(project, 'a', 'page').then(() => order.push('open')));
-    await nextIteration();
-    order.push('released');
-    endRelease();
-    await Promise.all([closed, ...opening]);
-    assert.deepEqual(order, ['released', 'open', 'open']);
-  } finally {
-    held.close();
-  }
+  await using held = closing(processWith(presence, clock, async () => {}));
+  const first = await held.open(project, 'a', 'page');
+  await first.put(writer, at('1'));
+  const closed = first.close(2_000);
+  // The connection is gone for long, and the engine has not answered.
+  clock.move(5_000);
+  const order: string[] = [];
+  const opening = [1, 2].map(() => held.open(project, 'a', 'page').then(() => order.push('open')));
+  await nextIteration();
+  order.push('released');
+  endRelease();
+  await Promise.all([closed, ...opening]);
+  assert.deepEqual(order, ['released', 'open', 'open']);
 });
 
 /** Runs `use` with a connection of user a that holds a location which the engine has lost, while the location is being set again. */
@@ -105,35 +100,33 @@ async function whileSetAgain(use: (connection: PresenceConnection) => Promise<vo
   const { promise: isEligible, resolve: endReading } = Promise.withResolvers<void>();
   const { promise: isReading, resolve: beginReading } = Promise.withResolvers<void>();
   let isLost = false;
-  const held = processWith(presence, clock, async (_writer, change, holder) => {
-    const update = { ...scope, ...change, ...holder, userId: 'a', now: clock.now() };
-    if (change.kind === 'absent') return void (await presence.clear(update));
-    if (isLost) beginReading();
-    // Eligibility is read before the engine has the update.
-    if (isLost) await isEligible;
-    await presence.set({ ...update, incarnation: 1, expiresAt: clock.now() + TTL_SECONDS * 1_000 });
-  });
-  try {
-    const connection = await held.open(project, 'a', 'page');
-    await connection.put(writer, at('1'));
-    // The engine forgets everything, and goes on.
-    await presence.close();
-    isLost = true;
-    for (let second = 0; second < TTL_SECONDS; second += 1) {
-      clock.move(1_000);
-      await nextIteration();
-    }
-    await isReading;
-    const used = use(connection);
+  await using held = closing(
+    processWith(presence, clock, async (_writer, change, holder) => {
+      const update = { ...scope, ...change, ...holder, userId: 'a', now: clock.now() };
+      if (change.kind === 'absent') return void (await presence.clear(update));
+      if (isLost) beginReading();
+      // Eligibility is read before the engine has the update.
+      if (isLost) await isEligible;
+      await presence.set({ ...update, incarnation: 1, expiresAt: clock.now() + TTL_SECONDS * 1_000 });
+    }),
+  );
+  const connection = await held.open(project, 'a', 'page');
+  await connection.put(writer, at('1'));
+  // The engine forgets everything, and goes on.
+  await presence.close();
+  isLost = true;
+  for (let second = 0; second < TTL_SECONDS; second += 1) {
+    clock.move(1_000);
     await nextIteration();
-    endReading();
-    await used;
-    await nextIteration();
-    const reading = { ...scope, filter: null, after: null, limit: 10, now: clock.now() };
-    return (await presence.find(reading)).users.flatMap(({ locations }) => locations);
-  } finally {
-    held.close();
   }
+  await isReading;
+  const used = use(connection);
+  await nextIteration();
+  endReading();
+  await used;
+  await nextIteration();
+  const reading = { ...scope, filter: null, after: null, limit: 10, now: clock.now() };
+  return (await presence.find(reading)).users.flatMap(({ locations }) => locations);
 }
 
 test('a location that the engine has lost is set again', async () => {
@@ -159,32 +152,30 @@ test('lost locations that an error has prevented from being set again are set la
   const presence = createMemoryPresence();
   const clock = new MovedClock();
   let failures = 0;
-  const held = processWith(presence, clock, async (_writer, change, holder) => {
-    if (change.location === at('2').location && failures > 0) {
-      failures -= 1;
-      throw new StoreUnavailableError('Redis: no connection');
-    }
-    const now = clock.now();
-    const update = { ...scope, ...change, ...holder, userId: holder?.connection as string, now };
-    await presence.set({ ...update, incarnation: 1, expiresAt: now + TTL_SECONDS * 1_000 });
-  });
-  try {
-    for (const page of ['1', '2', '3']) await (await held.open(project, page, page)).put(writer, at(page));
-    await presence.close();
-    failures = 3;
-    for (let second = 0; second < 2 * TTL_SECONDS; second += 1) {
-      clock.move(1_000);
-      await nextIteration();
-    }
-    const reading = { ...scope, filter: null, after: null, limit: 10, now: clock.now() };
-    const { users } = await presence.find(reading);
-    assert.deepEqual(
-      users.map(({ userId }) => userId),
-      ['1', '2', '3'],
-    );
-  } finally {
-    held.close();
+  await using held = closing(
+    processWith(presence, clock, async (_writer, change, holder) => {
+      if (change.location === at('2').location && failures > 0) {
+        failures -= 1;
+        throw new StoreUnavailableError('Redis: no connection');
+      }
+      const now = clock.now();
+      const update = { ...scope, ...change, ...holder, userId: holder?.connection as string, now };
+      await presence.set({ ...update, incarnation: 1, expiresAt: now + TTL_SECONDS * 1_000 });
+    }),
+  );
+  for (const page of ['1', '2', '3']) await (await held.open(project, page, page)).put(writer, at(page));
+  await presence.close();
+  failures = 3;
+  for (let second = 0; second < 2 * TTL_SECONDS; second += 1) {
+    clock.move(1_000);
+    await nextIteration();
   }
+  const reading = { ...scope, filter: null, after: null, limit: 10, now: clock.now() };
+  const { users } = await presence.find(reading);
+  assert.deepEqual(
+    users.map(({ userId }) => userId),
+    ['1', '2', '3'],
+  );
 });
 
 const LONG_SECONDS = 600;
@@ -228,69 +219,53 @@ test('an absence whose event is lost ends what a connection holds for good', asy
     close: () => {},
   };
   presence.watch = async () => silent;
-  const held = processOn(presence, clock);
-  try {
-    await (await held.open(project, 'a', 'page')).put(writer, at('1'));
-    await presence.clear({ ...scope, userId: 'a', location: at('1').location, now: clock.now() });
-    await passSeconds(clock, presence, 3 * TTL_SECONDS);
-    assert.deepEqual(await locationsOf(presence, clock), []);
-  } finally {
-    held.close();
-  }
+  await using held = closing(processOn(presence, clock));
+  await (await held.open(project, 'a', 'page')).put(writer, at('1'));
+  await presence.clear({ ...scope, userId: 'a', location: at('1').location, now: clock.now() });
+  await passSeconds(clock, presence, 3 * TTL_SECONDS);
+  assert.deepEqual(await locationsOf(presence, clock), []);
 });
 
 test('an absence ends what a connection holds for good, also where presence lives longer than a watch', async () => {
   const presence = createMemoryPresence();
   const clock = new MovedClock();
-  const held = processOn(presence, clock, LONG_SECONDS);
-  try {
-    const connection = await held.open(project, 'a', 'page');
-    await connection.put(writer, at('1'));
-    await passSeconds(clock, presence, LONG_SECONDS / 2);
-    await presence.clear({ ...scope, userId: 'a', location: at('1').location, now: clock.now() });
-    await passSeconds(clock, presence, LONG_SECONDS);
-    assert.deepEqual(await locationsOf(presence, clock), []);
-    // The event of the absence came too, so the location does not come back with the loss of everything.
-    await presence.close();
-    await passSeconds(clock, presence, LONG_SECONDS);
-    assert.deepEqual(await locationsOf(presence, clock), []);
-  } finally {
-    held.close();
-  }
+  await using held = closing(processOn(presence, clock, LONG_SECONDS));
+  const connection = await held.open(project, 'a', 'page');
+  await connection.put(writer, at('1'));
+  await passSeconds(clock, presence, LONG_SECONDS / 2);
+  await presence.clear({ ...scope, userId: 'a', location: at('1').location, now: clock.now() });
+  await passSeconds(clock, presence, LONG_SECONDS);
+  assert.deepEqual(await locationsOf(presence, clock), []);
+  // The event of the absence came too, so the location does not come back with the loss of everything.
+  await presence.close();
+  await passSeconds(clock, presence, LONG_SECONDS);
+  assert.deepEqual(await locationsOf(presence, clock), []);
 });
 
 test('an absence from the newest location of a region ends it for good, where another process has the next newest', async () => {
   const presence = createMemoryPresence();
   const clock = new MovedClock();
-  const [one, two] = [processOn(presence, clock), processOn(presence, clock)];
-  try {
-    await (await one.open(project, 'a', 'one')).put(writer, at('1'));
-    await (await two.open(project, 'a', 'two')).put(writer, at('2'));
-    await presence.clear({ ...scope, userId: 'a', location: at('2').location, now: clock.now() });
-    await passSeconds(clock, presence, 2 * TTL_SECONDS);
-    assert.deepEqual(await locationsOf(presence, clock), [at('1').location]);
-  } finally {
-    one.close();
-    two.close();
-  }
+  await using one = closing(processOn(presence, clock));
+  await using two = closing(processOn(presence, clock));
+  await (await one.open(project, 'a', 'one')).put(writer, at('1'));
+  await (await two.open(project, 'a', 'two')).put(writer, at('2'));
+  await presence.clear({ ...scope, userId: 'a', location: at('2').location, now: clock.now() });
+  await passSeconds(clock, presence, 2 * TTL_SECONDS);
+  assert.deepEqual(await locationsOf(presence, clock), [at('1').location]);
 });
 
 test('a connection that moved to another process stays present when the process before notices its end', async () => {
   for (const seconds of [1, 12, 16, 25, 40]) {
     const presence = createMemoryPresence();
     const clock = new MovedClock();
-    const [before, after] = [processOn(presence, clock), processOn(presence, clock)];
-    try {
-      const old = await before.open(project, 'a', 'page');
-      await old.put(writer, at('1'));
-      await (await after.open(project, 'a', 'page')).put(writer, at('1'));
-      // The process before has not noticed that its socket is gone.
-      await passSeconds(clock, presence, seconds);
-      await old.close(0);
-      assert.deepEqual(await locationsOf(presence, clock), [at('1').location], `after ${seconds} s`);
-    } finally {
-      before.close();
-      after.close();
-    }
+    await using before = closing(processOn(presence, clock));
+    await using after = closing(processOn(presence, clock));
+    const old = await before.open(project, 'a', 'page');
+    await old.put(writer, at('1'));
+    await (await after.open(project, 'a', 'page')).put(writer, at('1'));
+    // The process before has not noticed that its socket is gone.
+    await passSeconds(clock, presence, seconds);
+    await old.close(0);
+    assert.deepEqual(await locationsOf(presence, clock), [at('1').location], `after ${seconds} s`);
   }
 });

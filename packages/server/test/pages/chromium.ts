@@ -53,18 +53,14 @@ export async function visit<Result>(
   use: (visit: Visit) => Promise<Result>,
 ): Promise<Result> {
   browser ??= launch();
-  const context = await (await browser).newContext(options);
-  try {
-    context.setDefaultTimeout(WAIT_MAX_MS);
-    const page = await context.newPage();
-    const requests: string[] = [];
-    const complaints: string[] = [];
-    page.on('request', (request) => requests.push(request.url()));
-    page.on('console', (message) => complaints.push(message.text()));
-    page.on('pageerror', (error) => complaints.push(String(error)));
-    await page.goto(url);
-    return await use({ page, requests, complaints });
-  } finally {
-    await context.close();
-  }
+  await using context = await (await browser).newContext(options);
+  context.setDefaultTimeout(WAIT_MAX_MS);
+  const page = await context.newPage();
+  const requests: string[] = [];
+  const complaints: string[] = [];
+  page.on('request', (request) => requests.push(request.url()));
+  page.on('console', (message) => complaints.push(message.text()));
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  await page.goto(url);
+  return await use({ page, requests, complaints });
 }

@@ -9,6 +9,7 @@ import { applyLines } from '../../src/cli/roster/batch-request.ts';
 import { LineCheck } from '../../src/cli/roster/check-lines.ts';
 import { syncRoster } from '../../src/cli/roster/sync-roster.ts';
 import { fixedToken } from '../../src/cli/roster/token-source.ts';
+import { closing } from '../support/closing.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { Project } from '../support/project-client.ts';
@@ -129,31 +130,29 @@ test('a dry run reports exactly the counts and rejected lines of the run that fo
 });
 
 async function sync(project: Project, items: readonly object[], dryRun: boolean, { ...limits }: BatchLimits) {
-  const connection = new ApiConnection({
-    url: new URL(project.url),
-    tokens: fixedToken(project.token),
-    onRetry: assert.fail,
-  });
+  await using connection = closing(
+    new ApiConnection({
+      url: new URL(project.url),
+      tokens: fixedToken(project.token),
+      onRetry: assert.fail,
+    }),
+  );
   const notes: string[] = [];
   const clock = new MovedClock();
   const submit = dryRun ? new LineCheck(connection, limits).submit : applyLines(connection, limits);
   const display = progressDisplay({ write: (text) => notes.push(text) }, clock, true);
-  try {
-    const submitConversation = () => assert.fail('the roster has users and groups alone');
-    const run = {
-      files: [fileOf(items)],
-      submit,
-      submitConversation,
-      limits,
-      concurrency: 3,
-      interruption: new AbortController().signal,
-      display,
-      clock,
-    };
-    return { ...(await syncRoster(run)), rejectedLines: notes.map((note) => note.split(': ')[0]).sort() };
-  } finally {
-    connection.close();
-  }
+  const submitConversation = () => assert.fail('the roster has users and groups alone');
+  const run = {
+    files: [fileOf(items)],
+    submit,
+    submitConversation,
+    limits,
+    concurrency: 3,
+    interruption: new AbortController().signal,
+    display,
+    clock,
+  };
+  return { ...(await syncRoster(run)), rejectedLines: notes.map((note) => note.split(': ')[0]).sort() };
 }
 
 function fileOf(items: readonly object[]): RecordFile {

@@ -5,6 +5,7 @@ import { batchLimits } from '../../src/cli/roster/batch-planner.ts';
 import { applyLines } from '../../src/cli/roster/batch-request.ts';
 import { entryOf } from '../../src/cli/roster/roster-entry.ts';
 import { fixedToken } from '../../src/cli/roster/token-source.ts';
+import { closing } from '../support/closing.ts';
 import { oneServer } from '../support/one-server.ts';
 import { counts, jsonLines, syncText } from './roster-cli.ts';
 
@@ -27,21 +28,17 @@ test('sync sends bodies as small as the server takes, and rejects a line that is
 
 test('batches after a body that was too large are half as large', async () => {
   const { url, token } = await server.project();
-  const connection = new ApiConnection({
-    url: new URL(url),
-    tokens: fixedToken(token),
-    onRetry: assert.fail,
-  });
-  try {
-    const limits = batchLimits();
-    const entries = users.map(({ id }, index) =>
-      entryOf('user', { id }, { file: 'roster', line: index + 1 }),
-    );
-    const verdict = await applyLines(connection, limits)(entries);
-    assert.equal(verdict.kind, 'tooLarge');
-    const sent = JSON.stringify({ users: entries.map(({ item }) => item), groups: [] }).length;
-    assert.equal(limits.bytes, sent >> 1);
-  } finally {
-    connection.close();
-  }
+  await using connection = closing(
+    new ApiConnection({
+      url: new URL(url),
+      tokens: fixedToken(token),
+      onRetry: assert.fail,
+    }),
+  );
+  const limits = batchLimits();
+  const entries = users.map(({ id }, index) => entryOf('user', { id }, { file: 'roster', line: index + 1 }));
+  const verdict = await applyLines(connection, limits)(entries);
+  assert.equal(verdict.kind, 'tooLarge');
+  const sent = JSON.stringify({ users: entries.map(({ item }) => item), groups: [] }).length;
+  assert.equal(limits.bytes, sent >> 1);
 });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { clientToken } from '../support/browser.ts';
+import { closing } from '../support/closing.ts';
 import { projectWithThread, threadOf, threadPath, write } from '../support/conversation.ts';
 import { shownThreads } from '../support/conversation-model.ts';
 import { expectDone } from '../support/expect.ts';
@@ -106,12 +107,8 @@ describe('a thread that enters or leaves the filter of a stream of threads', () 
     use: (reader: StreamReader) => Promise<void>,
     headers = {},
   ) => {
-    const reader = await StreamReader.open(project, path, headers);
-    try {
-      await use(reader);
-    } finally {
-      reader.close();
-    }
+    await using reader = closing(await StreamReader.open(project, path, headers));
+    await use(reader);
   };
 
   test('a thread that was never within the filter is not removed, whatever happens to it', async () => {
@@ -207,16 +204,12 @@ describe('a stream of threads that resumes', () => {
     });
     expectDone(await project.put('/v1/groups/g', { name: 'G again' }));
     expectDone(await project.put(threadPath('new'), { groupID: 'g', name: 'New' }));
-    const second = await StreamReader.open(project, THREADS, headers);
-    try {
-      await until('the list as it is', () => {
-        clock.move(1_000);
-        const shown = shownThreads([...first.events, ...second.events]);
-        return Object.keys(shown).join() === 'new';
-      });
-    } finally {
-      second.close();
-    }
+    await using second = closing(await StreamReader.open(project, THREADS, headers));
+    await until('the list as it is', () => {
+      clock.move(1_000);
+      const shown = shownThreads([...first.events, ...second.events]);
+      return Object.keys(shown).join() === 'new';
+    });
   });
 });
 
@@ -230,13 +223,12 @@ describe('a stream of messages that resumes', () => {
     first.close();
     expectDone(await write(project, 't', 'm'));
     expectDone(await project.put(threadPath('t'), { name: 'Renamed' }));
-    const second = await open({ 'last-event-id': id });
+    await using second = closing(await open({ 'last-event-id': id }));
     await second.until('the thread', () => second.of('thread').length === 1);
     assert.deepEqual(
       second.events.map(({ type }) => type),
       ['message', 'thread'],
     );
     assert.equal(second.of('thread')[0]?.data.unread, 1);
-    second.close();
   });
 });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { pino } from 'pino';
+import { closing } from '../support/closing.ts';
 import { expectDone } from '../support/expect.ts';
 import { send } from '../support/http-client.ts';
 import { MovedClock } from '../support/moved-clock.ts';
@@ -27,26 +28,22 @@ async function leased(): Promise<number> {
 /** A webhook whose delivery the receiver has, while another change waits, and whose project is deleted then. */
 async function deletedMeanwhile(use: (response: ServerResponse) => Promise<void>) {
   const { promise, resolve } = Promise.withResolvers<ServerResponse>();
-  const receiver = await WebhookReceiver.open();
-  try {
-    receiver.answer = resolve;
-    const project: Project = await server.project();
-    await createWebhook(project, 'w', receiver.url, { types: ['user.*'] });
-    await project.seedUsers('ada');
-    const response = await promise;
-    assert.equal(await leased(), 1);
-    await project.seedUsers('bob');
-    const headers = { authorization: `Bearer ${server.customerToken()}` };
-    expectDone(await project.delete(`/v1/projects/${project.id}`, headers));
-    receiver.acknowledge();
-    await use(response);
-    await until('the end of the lease', async () => (await leased()) === 0);
-    clock.move(10 * SWEEP_MS);
-    assert.equal(receiver.received.length, 1);
-    assert.deepEqual(errors, []);
-  } finally {
-    receiver.close();
-  }
+  await using receiver = closing(await WebhookReceiver.open());
+  receiver.answer = resolve;
+  const project: Project = await server.project();
+  await createWebhook(project, 'w', receiver.url, { types: ['user.*'] });
+  await project.seedUsers('ada');
+  const response = await promise;
+  assert.equal(await leased(), 1);
+  await project.seedUsers('bob');
+  const headers = { authorization: `Bearer ${server.customerToken()}` };
+  expectDone(await project.delete(`/v1/projects/${project.id}`, headers));
+  receiver.acknowledge();
+  await use(response);
+  await until('the end of the lease', async () => (await leased()) === 0);
+  clock.move(10 * SWEEP_MS);
+  assert.equal(receiver.received.length, 1);
+  assert.deepEqual(errors, []);
 }
 
 test('a webhook whose project is deleted while its receiver hangs is no longer leased, and its attempt ends', () =>

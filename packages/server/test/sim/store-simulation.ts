@@ -9,6 +9,7 @@ import type { DurableBounds } from '../../src/store/durable-bounds.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import type { MakeStoreSpace, StoreSpace } from '../contract/store/store-lab.ts';
+import { closing } from '../support/closing.ts';
 import { comparableOutcome } from './comparable-outcome.ts';
 import { ModelState } from './model-state.ts';
 import { Random } from './random.ts';
@@ -49,12 +50,8 @@ export async function simulateStore(
   const moved = await makeSpace();
   const runs = Array.from({ length: size.projects }, (_, index) => new ProjectRun(seed, index));
   const inStore = async ({ open }: StoreSpace, use: (store: Store) => Promise<void>) => {
-    const store = await open();
-    try {
-      await use(store);
-    } finally {
-      await store.close();
-    }
+    await using store = closing(await open());
+    await use(store);
   };
   const runAll = async (store: Store, rounds = size.rounds) => {
     await Promise.all(runs.map((run) => run.run(store, rounds)));

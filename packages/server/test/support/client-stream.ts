@@ -1,6 +1,7 @@
 /** The presence stream of a browser, read event by event. */
 import assert from 'node:assert/strict';
 import type { Browser } from './browser.ts';
+import { closing } from './closing.ts';
 import type { StreamEvent } from './event-parser.ts';
 import { StreamReader } from './stream-reader.ts';
 
@@ -12,13 +13,9 @@ export async function withStream<Result>(
   headers: Record<string, string> = {},
 ): Promise<Result> {
   const path = `/v1/client/presence?${new URLSearchParams(query)}`;
-  const reader = await StreamReader.open({ url, token }, path, headers);
-  try {
-    assert.equal(reader.status, 200);
-    return await use(new ClientStream(reader));
-  } finally {
-    reader.close();
-  }
+  await using reader = closing(await StreamReader.open({ url, token }, path, headers));
+  assert.equal(reader.status, 200);
+  return await use(new ClientStream(reader));
 }
 
 export class ClientStream {

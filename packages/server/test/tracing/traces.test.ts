@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { headersOfProject, requestsTo } from '../cli/cli-process.ts';
+import { closing } from '../support/closing.ts';
 import { send } from '../support/http-client.ts';
 import { skipsPostgres, withDatabase } from '../support/postgres.ts';
 import { freshRedisUrl, skipsRedis } from '../support/redis.ts';
@@ -140,31 +141,27 @@ suite('traces of a server', () => {
   );
 
   test('an attempt to deliver a webhook is a trace of its own, without the path of its URL', async () => {
-    const hooks = await WebhookReceiver.open();
-    try {
-      await OtlpReceiver.with((receiver) =>
-        withServer({ ...exportingTo(receiver), ROLLCALL_WEBHOOKS_ALLOW: ALLOWED }, async (server) => {
-          const request = requestsTo(server.url);
-          await request('PUT', '/v1/webhooks/copy', { url: `${hooks.url}hidden-secret` });
-          await request('PUT', '/v1/users/ann', { name: 'Ann' });
-          const [delivered] = await hooks.requests(1);
-          await server.process.output(/"path":"\/v1\/users\/ann"/);
-          assert.equal(await stop(server), 0);
-          const span = named(receiver.spans, 'POST webhook');
-          assert.equal(span.parentSpanId, undefined);
-          assert.deepEqual(span.attributes, {
-            'http.request.method': 'POST',
-            'server.address': '127.0.0.1',
-            'server.port': hooks.port,
-            'rollcall.webhook_id': delivered?.id,
-            'http.response.status_code': 204,
-          });
-          assert.doesNotMatch(receiver.exports.map(({ text }) => text).join(''), /hidden-secret/);
-        }),
-      );
-    } finally {
-      hooks.close();
-    }
+    await using hooks = closing(await WebhookReceiver.open());
+    await OtlpReceiver.with((receiver) =>
+      withServer({ ...exportingTo(receiver), ROLLCALL_WEBHOOKS_ALLOW: ALLOWED }, async (server) => {
+        const request = requestsTo(server.url);
+        await request('PUT', '/v1/webhooks/copy', { url: `${hooks.url}hidden-secret` });
+        await request('PUT', '/v1/users/ann', { name: 'Ann' });
+        const [delivered] = await hooks.requests(1);
+        await server.process.output(/"path":"\/v1\/users\/ann"/);
+        assert.equal(await stop(server), 0);
+        const span = named(receiver.spans, 'POST webhook');
+        assert.equal(span.parentSpanId, undefined);
+        assert.deepEqual(span.attributes, {
+          'http.request.method': 'POST',
+          'server.address': '127.0.0.1',
+          'server.port': hooks.port,
+          'rollcall.webhook_id': delivered?.id,
+          'http.response.status_code': 204,
+        });
+        assert.doesNotMatch(receiver.exports.map(({ text }) => text).join(''), /hidden-secret/);
+      }),
+    );
   });
 
   test('a socket has a span for its upgrade, whose trace is in the log', () =>

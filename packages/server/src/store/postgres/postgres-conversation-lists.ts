@@ -4,6 +4,7 @@ import type { ProjectKey } from '../../values/project-key.ts';
 import { type Call, planEachTime } from './connections/postgres-connection.ts';
 import { listed } from './postgres-lists.ts';
 import { pairKeys, locationKey as wholeKey } from './postgres-location-keys.ts';
+import { plainArray } from './postgres-text.ts';
 
 /** The conversation of lists of the whole project, and the location of lists of any location. */
 const ANY = '0';
@@ -21,8 +22,6 @@ export const locationPairKeys = (location: Json): string[] => pairKeys(location)
 export const listKeys = (location: Json | null): string[] =>
   location === null ? [ANY] : [ANY, ...new Set([locationKey(location), ...locationPairKeys(location)])];
 
-export const bigintArray = (values: readonly (string | number)[]): string => `{${values.join(',')}}`;
-
 /** The position of a thread in its lists. */
 export interface ListPosition {
   readonly threadNo: number;
@@ -38,8 +37,8 @@ function listsOf({ conversationNo, location }: ListPosition): [string, string] {
   const locations = listKeys(location);
   const conversations = [ANY, conversationNo];
   return [
-    bigintArray(conversations.flatMap((conversation) => locations.map(() => conversation))),
-    bigintArray(conversations.flatMap(() => locations)),
+    plainArray(conversations.flatMap((conversation) => locations.map(() => conversation))),
+    plainArray(conversations.flatMap(() => locations)),
   ];
 }
 
@@ -53,9 +52,9 @@ const AT_POSITION = `l.project_id = w.project_id AND l.conversation_no = w.conve
   AND l.location_key = w.location_key AND l.thread_no = $4 AND l.resolved = $5 AND l.activity = $6`;
 const MOVE = planEachTime(`
   UPDATE thread_lists l SET resolved = $7, activity = $8
-  FROM ${listed('list.*', LISTS, 'w')} WHERE ${AT_POSITION}`);
+  FROM ${listed('list.*', LISTS)} WHERE ${AT_POSITION}`);
 const REMOVE = planEachTime(`
-  DELETE FROM thread_lists l USING ${listed('list.*', LISTS, 'w')} WHERE ${AT_POSITION}`);
+  DELETE FROM thread_lists l USING ${listed('list.*', LISTS)} WHERE ${AT_POSITION}`);
 
 const parameters = (position: ListPosition) =>
   [...listsOf(position), position.threadNo, position.resolved, position.activity] as const;

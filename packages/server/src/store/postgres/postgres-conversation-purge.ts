@@ -1,8 +1,8 @@
 /** Removes what deleted threads, and the threads of deleted groups, left: in slices, none of which takes long. */
 import { type Call, planEachTime, type Row } from './connections/postgres-connection.ts';
 import type { PostgresDatabase, Transaction } from './connections/postgres-database.ts';
-import { bigintArray } from './postgres-conversation-lists.ts';
 import { listed, rowOf } from './postgres-lists.ts';
+import { plainArray } from './postgres-text.ts';
 
 /** Threads of a slice, the messages of all of them unless it is a single thread, and most rows of one table that it removes. */
 const SLICE_THREADS = 100;
@@ -56,7 +56,7 @@ function slice(table: string, ...columns: readonly string[]): Slice {
     LIMIT ${SLICE_ROWS}) AS first`;
     return planEachTime(`
     WITH gone AS (
-      DELETE FROM ${table} x USING ${listed('first.*', first, 'w')}
+      DELETE FROM ${table} x USING ${listed('first.*', first)}
       WHERE ${equal(['thread_no', ...columns])} RETURNING ${columns.map((column) => `x.${column}`).join(', ')})
     SELECT (SELECT count(*) FROM gone), ${key} FROM gone ORDER BY ${backwards} LIMIT 1`);
   };
@@ -86,14 +86,13 @@ const REMOVE_LISTS = planEachTime(`
         t.resolved_at IS NOT NULL AS resolved, coalesce(t.last_message_at, t.created_at) AS activity
       FROM ${ROWS} CROSS JOIN LATERAL (VALUES (0::bigint), (t.conversation_no)) AS conversation(no)
         CROSS JOIN LATERAL unnest(t.list_keys) AS location(key)) AS entry`,
-    'w',
   )}
   WHERE ${equal(['conversation_no', 'location_key', 'resolved', 'activity', 'thread_no'])}`);
 const REMOVE_IDS = planEachTime(`
-  DELETE FROM thread_ids x USING ${listed('t.id, t.thread_no', ROWS, 'w')}
+  DELETE FROM thread_ids x USING ${listed('t.id, t.thread_no', ROWS)}
   WHERE ${equal(['id'])} AND x.thread_no = w.thread_no`);
 const REMOVE_THREADS = planEachTime(`
-  DELETE FROM threads x USING ${listed('named.thread_no', THREADS, 'w')} WHERE ${equal(['thread_no'])}`);
+  DELETE FROM threads x USING ${listed('named.thread_no', THREADS)} WHERE ${equal(['thread_no'])}`);
 
 /** How far the rows of one large thread are removed from one table. */
 interface Reached {
@@ -145,7 +144,7 @@ export class ConversationPurge {
     threads: readonly (string | number)[],
     ...last: readonly Call[]
   ): Promise<void> {
-    const list = bigintArray(threads);
+    const list = plainArray(threads);
     await transaction.run([LOCK_THREADS, project, list]);
     const reached = this.#reached?.threadNo === list ? this.#reached : null;
     this.#reached = null;

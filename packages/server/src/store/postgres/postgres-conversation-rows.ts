@@ -59,8 +59,7 @@ export const LOCK_THREAD = `
       SELECT 1 FROM conversations AS r WHERE r.project_id = $1 AND ${OF_CONVERSATION} FOR KEY SHARE) AS c`;
 
 /** The thread of {@link LOCK_THREAD}; null where there is none. */
-export const toLockedThread = ([row]: readonly Row[]): LockedThread | null =>
-  row === undefined ? null : LOCKED.toRecord(row);
+export const toLockedThread = ([row]: readonly Row[]): LockedThread | null => LOCKED.toFound(row);
 
 /** The position of a thread in its lists. */
 export const positionOf = (

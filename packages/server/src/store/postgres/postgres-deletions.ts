@@ -58,7 +58,7 @@ const GROUPS_OF_USER = `
 
 const REMOVE_FROM_GROUPS = planEachTime(`
   UPDATE groups g SET member_count = g.member_count - 1, revision = $3
-  FROM ${listed('named.id', 'unnest($2::text[]) AS named(id)', 'w')}
+  FROM ${listed('named.id', 'unnest($2::text[]) AS named(id)')}
   WHERE g.project_id = w.project_id AND g.id = w.id`);
 const DELETE_USER = 'DELETE FROM users WHERE project_id = $1 AND id = $2';
 

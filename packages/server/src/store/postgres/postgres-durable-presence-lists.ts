@@ -10,7 +10,7 @@ import type { Transaction } from './connections/postgres-database.ts';
 import { LostRaceError } from './connections/postgres-errors.ts';
 import { recordCalls } from './postgres-changes.ts';
 import { exceeds } from './postgres-durable-bounds.ts';
-import { putLocked } from './postgres-durable-presence-writes.ts';
+import { OF_MEMBER, putLocked } from './postgres-durable-presence-writes.ts';
 import { eligibilityCall, toEligibility } from './postgres-eligibility.ts';
 import { listed } from './postgres-lists.ts';
 import { locationKey, pairKeys } from './postgres-location-keys.ts';
@@ -32,8 +32,6 @@ const LOCK_USAGES = `
   INSERT INTO durable_usage (project_id, group_id, user_id) SELECT $1, group_id, user_id FROM member
   ON CONFLICT (project_id, group_id, user_id) DO UPDATE SET locations = excluded.locations WHERE FALSE`;
 
-const OF_UPDATE = 'r.project_id = $1 AND r.group_id = w.group_id AND r.user_id = w.user_id';
-
 /**
  * Of each update: whether the project is there, whether what is counted of the member is locked, what that is, the time of
  * the member's latest location, and the location of the region $4. The range and the order of the region leave the primary key
@@ -42,13 +40,13 @@ const OF_UPDATE = 'r.project_id = $1 AND r.group_id = w.group_id AND r.user_id =
 const FIND_BEFORE = `
   SELECT ${ALIVE}, usage.user_id IS NOT NULL, usage.locations, usage.bytes,
     coalesce(usage.latest_at, (
-      SELECT r.updated_at FROM durable_presence r WHERE ${OF_UPDATE} ORDER BY r.updated_at DESC LIMIT 1)),
+      SELECT r.updated_at FROM durable_presence r WHERE ${OF_MEMBER} ORDER BY r.updated_at DESC LIMIT 1)),
     (SELECT r.location FROM durable_presence r
-      WHERE ${OF_UPDATE} AND r.region_hash >= w.region_hash AND r.region_hash <= w.region_hash
+      WHERE ${OF_MEMBER} AND r.region_hash >= w.region_hash AND r.region_hash <= w.region_hash
       ORDER BY r.region_hash LIMIT 1)
   FROM unnest($2::text[], $3::text[], $4::bytea[]) WITH ORDINALITY AS w(group_id, user_id, region_hash, position)
     LEFT JOIN LATERAL (
-      SELECT r.user_id, r.locations, r.bytes, r.latest_at FROM durable_usage AS r WHERE ${OF_UPDATE} OFFSET 0) AS usage
+      SELECT r.user_id, r.locations, r.bytes, r.latest_at FROM durable_usage AS r WHERE ${OF_MEMBER} OFFSET 0) AS usage
     ON TRUE
   ORDER BY w.position`;
 
@@ -73,7 +71,7 @@ const PUT_ALL = `
 /** Removes the pairs $5 of regions. */
 const REMOVE_OLD_PAIRS = planEachTime(`
   DELETE FROM durable_pairs t
-  USING ${listed('each.*', 'unnest($2::text[], $3::text[], $4::bytea[], $5::bytea[]) AS each(group_id, user_id, region_hash, pair_hash)', 'w')}
+  USING ${listed('each.*', 'unnest($2::text[], $3::text[], $4::bytea[], $5::bytea[]) AS each(group_id, user_id, region_hash, pair_hash)')}
   WHERE t.project_id = w.project_id AND t.group_id = w.group_id AND t.user_id = w.user_id
     AND t.region_hash = w.region_hash AND t.pair_hash = w.pair_hash`);
 
@@ -81,7 +79,7 @@ const REMOVE_OLD_PAIRS = planEachTime(`
 const COUNT_ALL = planEachTime(`
   UPDATE durable_usage t SET locations = w.locations, bytes = w.bytes, latest_at = w.latest_at,
     counted_at = coalesce(t.counted_at, w.latest_at)
-  FROM ${listed('each.*', 'unnest($2::text[], $3::text[], $4::integer[], $5::integer[], $6::bigint[]) AS each(group_id, user_id, locations, bytes, latest_at)', 'w')}
+  FROM ${listed('each.*', 'unnest($2::text[], $3::text[], $4::integer[], $5::integer[], $6::bigint[]) AS each(group_id, user_id, locations, bytes, latest_at)')}
   WHERE t.project_id = w.project_id AND t.group_id = w.group_id AND t.user_id = w.user_id`);
 
 type SetOutcome = Extract<DurablePresenceOutcome, { kind: 'set' }>;

@@ -33,9 +33,8 @@ const COLUMNS = [
   ...['at', 'actor', 'request_id', 'change'],
 ] as const;
 
-/** An SQL condition: the row `alias` is of the member of the update `w`. */
-const ofMember = (alias: string) =>
-  `${alias}.project_id = $1 AND ${alias}.group_id = w.group_id AND ${alias}.user_id = w.user_id`;
+/** An SQL condition: the row `r` is of the member of the update `w`. */
+export const OF_MEMBER = 'r.project_id = $1 AND r.group_id = w.group_id AND r.user_id = w.user_id';
 
 /**
  * Sets locations of different members, with their pairs, where the user is eligible. It locks the memberships, so that a
@@ -54,16 +53,16 @@ const PUT = `
   found AS MATERIALIZED (
     SELECT w.*, usage.locations, usage.bytes, usage.latest_at, before.location AS location_before,
       coalesce(usage.latest_at, (
-        SELECT r.updated_at FROM durable_presence r WHERE ${ofMember('r')} ORDER BY r.updated_at DESC LIMIT 1)) AS latest,
+        SELECT r.updated_at FROM durable_presence r WHERE ${OF_MEMBER} ORDER BY r.updated_at DESC LIMIT 1)) AS latest,
       (SELECT u.status FROM users u WHERE u.project_id = $1 AND u.id = w.user_id) = 'active'
         AND (SELECT g.status FROM groups g WHERE g.project_id = $1 AND g.id = w.group_id) = 'active'
         AND member.is_locked AND ${ALIVE} AS is_allowed
     FROM (SELECT * FROM updates ORDER BY group_id COLLATE "C", user_id COLLATE "C") AS w
-      LEFT JOIN LATERAL (SELECT TRUE AS is_locked FROM memberships r WHERE ${ofMember('r')} FOR KEY SHARE) AS member ON TRUE
+      LEFT JOIN LATERAL (SELECT TRUE AS is_locked FROM memberships r WHERE ${OF_MEMBER} FOR KEY SHARE) AS member ON TRUE
       LEFT JOIN LATERAL (
-        SELECT r.locations, r.bytes, r.latest_at FROM durable_usage r WHERE ${ofMember('r')} OFFSET 0) AS usage ON TRUE
+        SELECT r.locations, r.bytes, r.latest_at FROM durable_usage r WHERE ${OF_MEMBER} OFFSET 0) AS usage ON TRUE
       LEFT JOIN LATERAL (
-        SELECT r.location FROM durable_presence r WHERE ${ofMember('r')} AND r.region_hash = w.region_hash OFFSET 0) AS before ON TRUE),
+        SELECT r.location FROM durable_presence r WHERE ${OF_MEMBER} AND r.region_hash = w.region_hash OFFSET 0) AS before ON TRUE),
   wanted AS MATERIALIZED (
     SELECT w.*, greatest(at, latest + 1) AS next_at,
       CASE WHEN latest IS NULL THEN 1
@@ -99,7 +98,7 @@ const PUT = `
     ON CONFLICT (project_id, group_id, user_id, region_hash, pair_hash) DO UPDATE SET
       pair_hashes = excluded.pair_hashes, updated_at = excluded.updated_at),
   gone AS (
-    DELETE FROM durable_pairs t USING ${listed('applied.*', 'applied', 'w')}
+    DELETE FROM durable_pairs t USING ${listed('applied.*', 'applied')}
     WHERE t.project_id = w.project_id AND t.group_id = w.group_id AND t.user_id = w.user_id AND t.region_hash = w.region_hash
       AND t.pair_hash <> ALL(w.pairs)),
   ${recordedParts(`

@@ -29,13 +29,13 @@ export const rowOf = (table: string, alias: string, columns: string, condition: 
     SELECT ${columns} FROM ${table} AS r WHERE r.project_id = $1 AND ${condition} ${APART}) AS ${alias}`;
 
 /**
- * A FROM item for UPDATE and DELETE: `list` with the project as a column. The key of the table is then compared with the
+ * A FROM item `w` for UPDATE and DELETE: `list` with the project as a column. The key of the table is then compared with the
  * list alone, so the planner cannot begin with the rows of the project, which it may take for a few.
  * Compare `project_id` with the list's `project_id`, and never with $1. Mark a statement of long lists with
  * `planEachTime`.
  */
-export const listed = (columns: string, list: string, alias: string) =>
-  `(SELECT $1::uuid AS project_id, ${columns} FROM ${list} ${APART}) AS ${alias}`;
+export const listed = (columns: string, list: string) =>
+  `(SELECT $1::uuid AS project_id, ${columns} FROM ${list} ${APART}) AS w`;
 
 /**
  * Locks the rows of `table` with the IDs of `ids` (a FROM item with a column `id`) one by one in ascending order, and

@@ -9,7 +9,7 @@ import { textArray } from './postgres-text.ts';
 const REMOVE = TABLES_OF_MEMBERSHIP.map(([table]) =>
   planEachTime(`
   DELETE FROM ${table} t
-  USING ${listed('pair.*', 'unnest($2::text[], $3::text[]) AS pair(group_id, user_id)', 'w')}
+  USING ${listed('pair.*', 'unnest($2::text[], $3::text[]) AS pair(group_id, user_id)')}
   WHERE t.project_id = w.project_id AND t.group_id = w.group_id AND t.user_id = w.user_id`),
 );
 

@@ -110,7 +110,6 @@ const write = (leaving: string) => `
       `w.*, (SELECT count(*) FROM named WHERE named.number = w.number)
         - (SELECT count(*) FROM leaving WHERE leaving.number = w.number) AS growth`,
       'allowed w WHERE NOT w.is_made AND EXISTS (SELECT 1 FROM parts WHERE parts.number = w.number)',
-      'w',
     )}
     WHERE g.project_id = w.project_id AND g.id = w.id),
   gone AS (
@@ -118,7 +117,6 @@ const write = (leaving: string) => `
     USING ${listed(
       'leaving.*',
       'leaving WHERE number IN (SELECT number FROM allowed) ORDER BY group_id COLLATE "C", id COLLATE "C"',
-      'w',
     )}
     WHERE t.project_id = w.project_id AND t.group_id = w.group_id AND t.user_id = w.id),
   added AS (
@@ -254,7 +252,6 @@ const REMOVE_PRESENCE = removePresence(
   ${table} t USING ${listed(
     'named.group_id, named.id',
     `${listIn('$2', '$3')} AS named(group_id, id) WHERE NOT ${isMember('named.group_id', 'named.id')}`,
-    'w',
   )}
   WHERE t.project_id = w.project_id AND t.group_id = w.group_id AND t.user_id = w.id`,
 );

@@ -63,7 +63,7 @@ const APPEND = `
       AND before.content_bytes + w.bytes <= ${limits.CONTENT_MAX_BYTES}
       AND ${meetsPrecondition(['w.if_match', 'w.if_none_match', 'w.may_exist'])}),
   advanced AS (
-    UPDATE threads t SET position = t.position + 1 FROM ${listed('allowed.*', 'allowed', 'w')}
+    UPDATE threads t SET position = t.position + 1 FROM ${listed('allowed.*', 'allowed')}
     WHERE t.project_id = w.project_id AND t.thread_no = w.thread_no AND t.conversation_no = w.conversation_no
       AND t.position = w.thread_position
     RETURNING w.*, t.position AS next_position),

@@ -26,9 +26,9 @@ export const pageSql = ({ rows, entry, limit, total }: PageQuery) => `
     FROM (SELECT * FROM found ORDER BY id LIMIT ${limit}::bigint) page) entries`;
 
 /** The page of a row of {@link pageSql}; null when there is no such list. */
-export function toPage([total, items, count, last, more]: Row): TotalPage | null {
-  if (total === null) return null;
-  return { ...toEndlessPage([null, items, count, last, more]), total: total as number };
+export function toPage(row: Row): TotalPage | null {
+  const [total] = row;
+  return total === null ? null : { ...toEndlessPage(row), total: total as number };
 }
 
 /** The same of a list without a total. */

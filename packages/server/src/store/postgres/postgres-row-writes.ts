@@ -31,6 +31,7 @@ export const targetOf = (
 
 /** An SQL condition: the project is still there. */
 export const ALIVE = 'EXISTS (SELECT 1 FROM projects WHERE project_id = $1)';
+export const IS_ALIVE = `SELECT ${ALIVE}`;
 
 /** @throws ProjectGoneError where a statement found no such project */
 export function assertAlive(alive: unknown): void {

@@ -15,8 +15,8 @@ export function textArray(values: Iterable<string | null>): string {
   return `{${literal}}`;
 }
 
-/** An array of numbers or of booleans. */
-export const plainArray = (values: readonly (number | boolean | null)[]): string =>
+/** An array of numbers, which may be in texts, or of booleans. */
+export const plainArray = (values: readonly (string | number | boolean | null)[]): string =>
   `{${values.map(String).join(',')}}`;
 
 /** A `bytea[]`. */

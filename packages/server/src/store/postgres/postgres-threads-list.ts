@@ -3,10 +3,11 @@ import { locationTest } from '../../values/location-pairs.ts';
 import type { ThreadStore } from '../ports/threads.ts';
 import { COUNTED_MAX, SEARCHED_MAX, WORK_MAX } from '../thread-page-bounds.ts';
 import type { Row } from './connections/postgres-connection.ts';
-import { bigintArray, locationKey, locationPairKeys } from './postgres-conversation-lists.ts';
+import { locationKey, locationPairKeys } from './postgres-conversation-lists.ts';
 import { GROUP_OF_THREAD } from './postgres-conversation-rows.ts';
 import type { OnDatabase } from './postgres-engine.ts';
 import { rowOf } from './postgres-lists.ts';
+import { plainArray } from './postgres-text.ts';
 import { THREAD_COLUMNS, threadParts, toThread } from './postgres-threads-columns.ts';
 
 /** The conversation of the lists: that of the group $2, or 0 for all groups. */
@@ -110,7 +111,7 @@ function keysOf(filter: LocationFilter): [key: string | null, exact: string | nu
   if (filter === null) return ['0', null, null];
   if (!filter.partial) return [locationKey(filter.location), filter.location, null];
   const keys = locationPairKeys(filter.location);
-  return keys.length === 1 ? [keys[0] as string, null, null] : [null, null, bigintArray(keys)];
+  return keys.length === 1 ? [keys[0] as string, null, null] : [null, null, plainArray(keys)];
 }
 
 /** Whether a thread that was found by the keys of its pairs has these pairs: keys may be shared. */

@@ -19,7 +19,7 @@ import type { Row } from './connections/postgres-connection.ts';
 import type { Transaction } from './connections/postgres-database.ts';
 import { LostRaceError } from './connections/postgres-errors.ts';
 import { recordCalls } from './postgres-changes.ts';
-import { bigintArray, listCalls, listKeys, unlistCall } from './postgres-conversation-lists.ts';
+import { listCalls, listKeys, unlistCall } from './postgres-conversation-lists.ts';
 import { LIST_PARTICIPANT, seen } from './postgres-conversation-participants.ts';
 import {
   FOUND_THREAD,
@@ -29,7 +29,8 @@ import {
   toLockedThread,
 } from './postgres-conversation-rows.ts';
 import type { OnDatabase } from './postgres-engine.ts';
-import { ALIVE, assertAlive, targetOf } from './postgres-row-writes.ts';
+import { ALIVE, assertAlive, IS_ALIVE, targetOf } from './postgres-row-writes.ts';
+import { plainArray } from './postgres-text.ts';
 
 /** The thread with the ID $2, and the status of the group $3, or of the thread's group where $3 is null. */
 const READ_GROUP = `
@@ -88,7 +89,7 @@ const requiredUnlessMatched = (write: StoredThreadWrite, { ifMatch }: Conditiona
   ifMatch === undefined ? requiredOfThread(write) : null;
 
 const fieldColumns = ({ name, url, location, metadata, resolvedAt }: ThreadFields) =>
-  [name, url, location, bigintArray(listKeys(location)), metadata, resolvedAt] as const;
+  [name, url, location, plainArray(listKeys(location)), metadata, resolvedAt] as const;
 
 async function updateThread(
   transaction: Transaction,
@@ -165,7 +166,6 @@ const END = `
   WITH ended AS (UPDATE threads SET conversation_no = 0 WHERE project_id = $1 AND thread_no = $2)
   INSERT INTO deleted_threads (project_id, thread_no) VALUES ($1, $2)`;
 const REMOVE_ID = 'DELETE FROM thread_ids WHERE project_id = $1 AND id = $2';
-const IS_ALIVE = `SELECT ${ALIVE}`;
 
 /** Two round trips, however many messages the thread has. */
 export const deleteThread: OnDatabase<ThreadStore['delete']> = (database, project, id, context) =>

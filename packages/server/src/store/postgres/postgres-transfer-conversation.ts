@@ -10,9 +10,9 @@ import { TransferError } from '../ports/transfer.ts';
 import { type ImportedMessage, messageWriteOf, threadWriteOf } from '../transfer-conversation.ts';
 import type { Column, ConversationRecord, RecordOf } from '../transfer-records.ts';
 import { type Call, planEachTime, type Row } from './connections/postgres-connection.ts';
-import { bigintArray, listKeys } from './postgres-conversation-lists.ts';
+import { listKeys } from './postgres-conversation-lists.ts';
 import { contentOf } from './postgres-messages-columns.ts';
-import { arraysOf } from './postgres-text.ts';
+import { arraysOf, plainArray } from './postgres-text.ts';
 
 /** The threads `t` of projects `p` in the order of their creation, without those that are still to be purged. */
 const THREADS = `projects p
@@ -160,7 +160,7 @@ export class ConversationImport {
           url,
           location,
         ],
-        ...[bigintArray(listKeys(location)), metadata, resolvedAt, record.created_at, record.revision],
+        ...[plainArray(listKeys(location)), metadata, resolvedAt, record.created_at, record.revision],
       ];
     });
     await this.#run([INSERT_THREADS, ...arraysOf(rows)]);

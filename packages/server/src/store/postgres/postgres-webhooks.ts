@@ -14,7 +14,6 @@ import {
   toWebhook,
   typesText,
   WEBHOOK_COLUMNS,
-  type WebhookRow,
   webhookUpdate,
   webhookUpdated,
 } from '../webhook-rows.ts';
@@ -97,10 +96,8 @@ const DELETE_ATTEMPTS = 'DELETE FROM webhook_attempts WHERE project_id = $1 AND 
 /** Webhooks (see the port). */
 export function webhookStore({ database }: PostgresEngine): WebhookStore {
   return {
-    find: (project, id) =>
-      database.readOne((row) => toWebhook(row as unknown as WebhookRow), FIND, project, id),
-    list: async (project) =>
-      (await database.read(LIST, project)).map((row) => toWebhook(row as unknown as WebhookRow)),
+    find: (project, id) => database.readOne(toWebhook, FIND, project, id),
+    list: async (project) => (await database.read(LIST, project)).map(toWebhook),
     async attempts(project, id, limit) {
       const rows = await database.read(LIST_ATTEMPTS, project, id, limit);
       if (rows.length === 0) return null;

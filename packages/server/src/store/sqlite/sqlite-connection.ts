@@ -96,4 +96,8 @@ export class SqliteConnection {
   close(): void {
     if (this.database.isOpen) this.database.close();
   }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
 }

@@ -169,7 +169,6 @@ export class GroupWrites {
   };
 
   #find(project: ProjectKey, id: string): StoredGroup | null {
-    const row = this.#statements.find.get(project, id);
-    return row === undefined ? null : STORED.toRecord(row);
+    return STORED.toFound(this.#statements.find.get(project, id));
   }
 }

@@ -144,8 +144,7 @@ export class MessageWrites {
   };
 
   #read({ threadNo }: StoredThread, id: string): StoredMessage | null {
-    const row = this.#statements.find.get(threadNo, id);
-    return row === undefined ? null : STORED.toRecord(row);
+    return STORED.toFound(this.#statements.find.get(threadNo, id));
   }
 
   /** Creates a message; its write has an author and content. */

@@ -12,10 +12,7 @@ export function customerReads({ prepare }: SqliteReader): Reads<'customers'> {
   const find = prepare(`SELECT ${CUSTOMER.sql} FROM customers WHERE id = ?`);
   const list = prepare(`SELECT ${CUSTOMER.sql} FROM customers ORDER BY id`);
   return {
-    async find(id) {
-      const row = find.get(id);
-      return row === undefined ? null : CUSTOMER.toRecord(row);
-    },
+    find: async (id) => CUSTOMER.toFound(find.get(id)),
     list: async () => list.all().map(CUSTOMER.toRecord),
   };
 }
@@ -26,10 +23,7 @@ export function projectReads({ prepare }: SqliteReader): Reads<'projects'> {
   const list = prepare(`SELECT ${PROJECT.sql} FROM projects p ORDER BY p.id`);
   const listOf = prepare(`SELECT ${PROJECT.sql} FROM projects p WHERE p.customer_id = ? ORDER BY p.id`);
   return {
-    async find(id) {
-      const row = find.get(id);
-      return row === undefined ? null : PROJECT.toRecord(row);
-    },
+    find: async (id) => PROJECT.toFound(find.get(id)),
     list: async (customerId) =>
       (customerId === null ? list.all() : listOf.all(customerId)).map(PROJECT.toRecord),
   };

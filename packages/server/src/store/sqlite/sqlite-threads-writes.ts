@@ -88,8 +88,7 @@ export class ThreadWrites {
 
   /** Null also where the group is gone. */
   find(project: ProjectKey, id: string): StoredThread | null {
-    const row = this.#statements.find.get(project, id);
-    return row === undefined ? null : STORED.toRecord(row);
+    return STORED.toFound(this.#statements.find.get(project, id));
   }
 
   readonly put: Write<ThreadStore['put']> = (project, id, write, context) => {

@@ -100,12 +100,10 @@ export const sqliteTransfer = (
 ): TransferStore => ({
   export: () => exportRecords(snapshots),
   async import(batches) {
-    const connection = new SqliteConnection(file, { readOnly: false });
-    try {
+    {
+      // Its end is also that of what was not committed.
+      using connection = new SqliteConnection(file, { readOnly: false });
       await new SqliteImport(connection, durableBounds).run(batches);
-    } finally {
-      // Ends what was not committed.
-      connection.close();
     }
     onImported();
   },
@@ -116,13 +114,9 @@ const TEMPORARY = '';
 
 /** Checks that a store could import the records: imports them into one that is temporary. @throws what an import throws */
 export async function checkImport(batches: AsyncIterable<readonly TransferRecord[]>): Promise<void> {
-  const connection = new SqliteConnection(TEMPORARY, { readOnly: false, isTemporary: true });
-  try {
-    migrate(connection.database);
-    await new SqliteImport(connection, DURABLE_BOUNDS).run(batches);
-  } finally {
-    connection.close();
-  }
+  using connection = new SqliteConnection(TEMPORARY, { readOnly: false, isTemporary: true });
+  migrate(connection.database);
+  await new SqliteImport(connection, DURABLE_BOUNDS).run(batches);
 }
 
 async function* exportRecords(pool: SnapshotPool): AsyncGenerator<TransferRecord[]> {

@@ -6,7 +6,7 @@ import type { StoredUserWrite, UserRecord, UserStore } from '../ports/users.ts';
 import { preconditionFailure } from '../precondition.ts';
 import { USER_COLUMNS, WRITTEN_FIELDS, type WrittenField } from '../roster-columns.ts';
 import type { ConditionalContext } from '../write-context.ts';
-import type { Row, SqliteConnection } from './sqlite-connection.ts';
+import type { SqliteConnection } from './sqlite-connection.ts';
 import type { MembershipWrites, UserCard } from './sqlite-members.ts';
 import type { Reads, Write } from './sqlite-methods.ts';
 import { listedById, pagedList } from './sqlite-pages.ts';
@@ -40,16 +40,12 @@ export function userReads({ prepare }: SqliteReader): Reads<'users'> {
   const page = pagedList(prepare, LIST);
   const byIds = listedById(prepare, LIST);
   return {
-    find: async (project, id) => toUser(find.get(project, id)),
+    find: async (project, id) => USER.toFound(find.get(project, id)),
     async list(project, request) {
       return { ...page(project, request), total: total.get(project)?.[0] ?? 0 };
     },
     listByIds: async (project, ids) => byIds(project, ids),
   };
-}
-
-function toUser(row: Row | undefined): StoredUser | null {
-  return row === undefined ? null : USER.toRecord(row);
 }
 
 /** The fields after a write: supplied ones replaced, the others as they were. */
@@ -132,7 +128,7 @@ export class UserWrites {
   };
 
   #find(project: ProjectKey, id: string): StoredUser | null {
-    return toUser(this.#statements.find.get(project, id));
+    return USER.toFound(this.#statements.find.get(project, id));
   }
 }
 

@@ -8,7 +8,6 @@ import {
   toWebhook,
   typesText,
   WEBHOOK_COLUMNS,
-  type WebhookRow,
   webhookUpdate,
   webhookUpdated,
 } from '../webhook-rows.ts';
@@ -18,12 +17,10 @@ import type { Reads, Writes } from './sqlite-methods.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 import { webhookSteps } from './sqlite-webhooks-steps.ts';
 
-type Row = [...WebhookRow];
-
 /** Reads of webhooks, on the main thread. */
 export function webhookReads({ prepare }: SqliteReader): Reads<'webhooks'> {
-  const find = prepare<Row>(`SELECT ${WEBHOOK_COLUMNS} FROM webhooks w WHERE w.project_no = ? AND w.id = ?`);
-  const list = prepare<Row>(`SELECT ${WEBHOOK_COLUMNS} FROM webhooks w WHERE w.project_no = ? ORDER BY w.id`);
+  const find = prepare(`SELECT ${WEBHOOK_COLUMNS} FROM webhooks w WHERE w.project_no = ? AND w.id = ?`);
+  const list = prepare(`SELECT ${WEBHOOK_COLUMNS} FROM webhooks w WHERE w.project_no = ? ORDER BY w.id`);
   const attempts = prepare(`
     SELECT ${ATTEMPT.sql} FROM webhook_attempts a
     WHERE a.project_no = ? AND a.webhook_id = ? ORDER BY a.number DESC LIMIT ?`);

@@ -7,6 +7,7 @@ import type {
   PresentUsers,
 } from '../../../src/presence/presence-store.ts';
 import type { Json } from '../../../src/values/json.ts';
+import { closing } from '../../support/closing.ts';
 import { WatchRecorder } from './watch-recorder.ts';
 
 /** Two handles on one empty engine: the same handle twice where the engine lives in one process. */
@@ -158,11 +159,7 @@ export type Rule = (sentence: string, body: (scene: PresenceScene) => Promise<vo
 /** Gives a test its scene and closes both handles after it. */
 export function inScene(makeStores: MakePresenceStores, body: (scene: PresenceScene) => Promise<void>) {
   return async () => {
-    const scene = new PresenceScene(await makeStores());
-    try {
-      await body(scene);
-    } finally {
-      await scene.close();
-    }
+    await using scene = closing(new PresenceScene(await makeStores()));
+    await body(scene);
   };
 }

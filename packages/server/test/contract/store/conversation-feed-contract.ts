@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import type { RevisionPage, ThreadChanges } from '../../../src/store/ports/conversation-feed.ts';
 import { appended, Conversation, inBatches, markdown, plain } from './conversation.ts';
 import type { StoreLab } from './store-lab.ts';
-import { projectOf, spacesOf } from './transfers.ts';
+import { projectOf } from './transfers.ts';
 
 /** What streams of messages are made from. */
 export function conversationFeedContract(lab: StoreLab): void {
@@ -133,7 +133,7 @@ export function conversationFeedContract(lab: StoreLab): void {
       const c = await Conversation.withThread(lab);
       for (const id of ['a', 'b']) await c.newMessage('t', id, { content: markdown(id) });
       const { epoch } = await since(c, 0);
-      await spacesOf(lab).withStore(async (to) => {
+      await lab.withStore(async (to) => {
         await to.transfer.import(lab.store.transfer.export());
         const { key } = await projectOf(to, await c.projectId());
         const copy = new Conversation(to, key, c.writes);

@@ -54,7 +54,7 @@ export function appended(text: string, offset: number | null = null): MessageApp
  * cid is in no group.
  */
 export class Conversation extends Roster {
-  static async in(lab: StoreLab): Promise<Conversation> {
+  static async in(lab: Pick<StoreLab, 'store'>): Promise<Conversation> {
     const { store, key } = await newRoster(lab.store);
     return Conversation.of(store, key);
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Store } from '../../../src/store/store.ts';
 import { ProjectGoneError } from '../../../src/values/engine-errors.ts';
+import { closing } from '../../support/closing.ts';
 import { CONTEXT } from '../../support/origin.ts';
 import { idsOf } from './entries.ts';
 import { newRoster, numbered, Roster, START } from './roster.ts';
@@ -13,12 +14,8 @@ export function durabilityContract(lab: StoreLab): void {
     const space = await lab.makeSpace();
     try {
       for (const step of steps) {
-        const store = await space.open();
-        try {
-          await step(store);
-        } finally {
-          await store.close();
-        }
+        await using store = closing(await space.open());
+        await step(store);
       }
     } finally {
       await space.remove();

@@ -8,21 +8,16 @@ export interface ImportedPresence extends DurablePresenceUpdate {
 }
 
 /** A project whose durable presence was imported, with any times and any number of locations, in a store of its own. */
-export async function withImportedPresence(
+export function withImportedPresence(
   lab: StoreLab,
   presence: readonly ImportedPresence[],
   use: (roster: Roster) => Promise<void>,
 ): Promise<void> {
-  const space = await lab.makeSpace();
-  const store = await space.open();
-  try {
+  return lab.withStore(async (store) => {
     await store.transfer.import(batchesOf(presence));
     const [project] = await store.projects.list(null);
     await use(new Roster(store, project?.key as string));
-  } finally {
-    await store.close();
-    await space.remove();
-  }
+  });
 }
 
 async function* batchesOf(presence: readonly ImportedPresence[]): AsyncGenerator<TransferRecord[]> {

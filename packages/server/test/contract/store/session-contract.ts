@@ -68,15 +68,9 @@ export function sessionContract(lab: StoreLab): void {
     assert.equal(Buffer.from(await lab.store.sessions.serviceKey()).toString('hex'), first);
   });
 
-  test('two stores have different service keys', async () => {
-    const space = await lab.makeSpace();
-    const other = await space.open();
-    try {
+  test('two stores have different service keys', () =>
+    lab.withStore(async (other) => {
       const [mine, theirs] = [await lab.store.sessions.serviceKey(), await other.sessions.serviceKey()];
       assert.notEqual(Buffer.compare(mine, theirs), 0);
-    } finally {
-      await other.close();
-      await space.remove();
-    }
-  });
+    }));
 }

@@ -35,6 +35,18 @@ export class StoreLab {
     await this.#space?.remove();
   }
 
+  /** Runs `use` with an empty store of its own. */
+  async withStore(use: (store: Store) => Promise<void>): Promise<void> {
+    const space = await this.makeSpace();
+    const store = await space.open();
+    try {
+      await use(store);
+    } finally {
+      await store.close();
+      await space.remove();
+    }
+  }
+
   /** The store that the tests share. */
   get store(): Store {
     assert.ok(this.#store, 'the lab is open');

@@ -7,16 +7,7 @@ import type { StoreLab } from './store-lab.ts';
 
 /** Runs tests on stores of their own, which are empty. */
 export function spacesOf(lab: StoreLab) {
-  const withStore = async (use: (store: Store) => Promise<void>) => {
-    const space = await lab.makeSpace();
-    const store = await space.open();
-    try {
-      await use(store);
-    } finally {
-      await store.close();
-      await space.remove();
-    }
-  };
+  const withStore = (use: (store: Store) => Promise<void>) => lab.withStore(use);
   const withTwo = (use: (from: Store, to: Store) => Promise<void>) =>
     withStore((from) => withStore((to) => use(from, to)));
   return { withStore, withTwo };

@@ -2,7 +2,7 @@ import type { ProjectKey } from '../../../values/project-key.ts';
 import type { WriteContext } from '../../write-context.ts';
 import type { Call, Row } from '../connections/postgres-connection.ts';
 import type { Transaction } from '../connections/postgres-database.ts';
-import { assertAlive, idsOf } from '../postgres-row-writes.ts';
+import { assertAlive, IS_ALIVE, idsOf } from '../postgres-row-writes.ts';
 import { plainArray, textArray } from '../postgres-text.ts';
 import { USER_FIELDS } from '../postgres-users.ts';
 import {
@@ -55,7 +55,7 @@ export async function lockAndRead(
     [sql.MAKE_USERS, project, ...userColumns('lastOf'), now, revision],
     [sql.READ_USERS, project, ...userColumns('firstOf'), repeated, revision],
     // Last, so that the project was there for all of them.
-    [sql.IS_ALIVE, project],
+    [IS_ALIVE, project],
   );
   assertAlive(alive?.[0]);
   return {

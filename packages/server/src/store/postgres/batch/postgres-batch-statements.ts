@@ -11,8 +11,6 @@ import { insertUsers, USER_FIELDS, userAssignments } from '../postgres-users.ts'
 export const GROUP_FIELDS = ['name', 'status', 'metadata'] as const;
 export type GroupField = (typeof GROUP_FIELDS)[number];
 
-export const IS_ALIVE = `SELECT ${ALIVE}`;
-
 export const WHICH_GROUPS_EXIST = `
   SELECT g.id FROM unnest($2::text[]) AS w(id) ${rowOf('groups', 'g', 'r.id', 'r.id = w.id')}`;
 
@@ -43,7 +41,7 @@ export const READ_GROUPS = `
   FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS w(id, name, status, metadata, position)
     ${rowOf('groups', 'g', 'r.revision, r.status, r.name, r.metadata', 'r.id = w.id')}`;
 
-const columnsOf = (first: number) => USER_FIELDS.map((_, index) => `$${first + index}::text[]`).join(', ');
+const USER_ARRAYS = USER_FIELDS.map((_, index) => `$${index + 3}::text[]`).join(', ');
 const USER_COLUMNS = USER_FIELDS.join(', ');
 
 /** Locks a user who may be there, for a row of `named`. */
@@ -74,7 +72,7 @@ export const LOCK_USERS = `
  */
 export const MAKE_USERS = `
   ${insertUsers('w.id', (field) => `w.${field}`)}
-  FROM unnest($2::text[], ${columnsOf(3)}) AS w(id, ${USER_COLUMNS})
+  FROM unnest($2::text[], ${USER_ARRAYS}) AS w(id, ${USER_COLUMNS})
   WHERE ${ALIVE}
   ORDER BY w.id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET revision = excluded.revision WHERE FALSE`;
@@ -87,7 +85,7 @@ export const READ_USERS = `
   WITH found AS (
     SELECT w.position, w.repeated, u.revision = $10 AS made, u.status,
       ${mask(USER_FIELDS.map((field) => `w.${field} IS NOT NULL AND nullif(w.${field}, '') IS DISTINCT FROM u.${field}`))} AS differs
-    FROM unnest($2::text[], ${columnsOf(3)}, $9::boolean[]) WITH ORDINALITY AS w(id, ${USER_COLUMNS}, repeated, position)
+    FROM unnest($2::text[], ${USER_ARRAYS}, $9::boolean[]) WITH ORDINALITY AS w(id, ${USER_COLUMNS}, repeated, position)
       ${rowOf('users', 'u', 'r.*', 'r.id = w.id')})
   SELECT json_agg(json_build_array(position, made, status, differs)) FROM found
   WHERE made OR repeated OR differs <> 0`;
@@ -117,7 +115,7 @@ export const COMPARE_LISTS = planEachTime(`
 export const UPDATE_USERS = planEachTime(`
   UPDATE users u SET ${userAssignments('u', (field) => `w.${field}`)}, updated_at = greatest(u.updated_at, $9),
     revision = $10
-  FROM ${listed('named.*', `unnest($2::text[], ${columnsOf(3)}) AS named(id, ${USER_COLUMNS})`, 'w')}
+  FROM ${listed('named.*', `unnest($2::text[], ${USER_ARRAYS}) AS named(id, ${USER_COLUMNS})`)}
   WHERE u.project_id = w.project_id AND u.id = w.id`);
 
 /** Writes the fields $3 to $5 of the groups $2, and by how much $6 their members grow; $7 is the revision. */
@@ -128,6 +126,5 @@ export const UPDATE_GROUPS = planEachTime(`
     'named.*',
     `unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[])
       AS named(id, name, status, metadata, growth)`,
-    'w',
   )}
   WHERE g.project_id = w.project_id AND g.id = w.id`);

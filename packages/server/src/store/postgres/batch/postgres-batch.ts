@@ -5,12 +5,12 @@ import { idSample } from '../../outcomes.ts';
 import type { BatchOutcome, BatchStore, UnknownReference } from '../../ports/batches.ts';
 import type { Attempt } from '../connections/postgres-database.ts';
 import type { OnDatabase, PostgresEngine } from '../postgres-engine.ts';
-import { assertAlive, idsOf } from '../postgres-row-writes.ts';
+import { assertAlive, IS_ALIVE, idsOf } from '../postgres-row-writes.ts';
 import { textArray } from '../postgres-text.ts';
 import { BatchChanges } from './postgres-batch-changes.ts';
 import { BatchContents, type IdList } from './postgres-batch-items.ts';
 import { compareLists, lockAndRead } from './postgres-batch-read.ts';
-import { IS_ALIVE, WHICH_GROUPS_EXIST } from './postgres-batch-statements.ts';
+import { WHICH_GROUPS_EXIST } from './postgres-batch-statements.ts';
 
 /**
  * A batch whose body is no larger is applied on this thread: reading it takes the event loop some 4 ms, which is less
