@@ -9,8 +9,9 @@ const ROWS_MIN = 4;
  */
 export class RowRing {
   readonly #width: number;
-  /** Has room for a number of rows that is a power of two. */
   #values: unknown[];
+  /** One less than the rows for which there is room, whose number is a power of two. */
+  #mask = ROWS_MIN - 1;
   /** Where the first row is, in rows. */
   #first = 0;
   #length = 0;
@@ -27,7 +28,7 @@ export class RowRing {
 
   /** Adds a row of undefined values, and returns its index. */
   push(): number {
-    if (this.#length * this.#width === this.#values.length) this.#grow();
+    if (this.#length > this.#mask) this.#grow();
     this.#length += 1;
     return this.indexOf(this.#length - 1);
   }
@@ -54,13 +55,14 @@ export class RowRing {
   }
 
   #rowAfter(rows: number): number {
-    return (this.#first + rows) & (this.#values.length / this.#width - 1);
+    return (this.#first + rows) & this.#mask;
   }
 
   #grow(): void {
     const from = this.indexOf(0);
     const values = [...this.#values.slice(from), ...this.#values.slice(0, from)];
     this.#values = values.concat(new Array<unknown>(values.length).fill(undefined));
+    this.#mask = 2 * this.#mask + 1;
     this.#first = 0;
   }
 }
