@@ -39,7 +39,8 @@ const SUSPECT_NUMBER = /[:,[]\s*-?(?:[\d.]{16}|[\d.]+[eE][+-]?(?:29\d|[3-9]\d\d|
  */
 export function parseJsonObject(bytes: Uint8Array | null | undefined, what = 'the request body'): JsonObject {
   if (bytes == null || bytes.length === 0) throw new JsonObjectError(`${what} is empty; send a JSON object`);
-  if (nestsTooDeeply(bytes)) throw new JsonObjectError(`${what} is nested too deeply`);
+  const error = structureError(bytes);
+  if (error !== null) throw new JsonObjectError(`${what} ${error}`);
   const buffer = Buffer.isBuffer(bytes)
     ? bytes
     : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -57,10 +58,51 @@ export function parseJsonObject(bytes: Uint8Array | null | undefined, what = 'th
 }
 
 /**
+ * V8 ends the process where an object gets more than 2^23 fields or an array more than 2^27 items. No legal body has as many: a
+ * list of so many different IDs is larger than the largest body.
+ */
+const OBJECT_MAX_FIELDS = 8_000_000;
+const ARRAY_MAX_ITEMS = 100_000_000;
+/** As `"":1,`. Smaller bodies need not be counted. */
+const FIELD_MIN_BYTES = 5;
+
+/** What makes a text unfit to be parsed, as the end of a sentence about it; null where nothing does. */
+export function structureError(bytes: Uint8Array, maxDepth = JSON_MAX_DEPTH): string | null {
+  if (nestsTooDeeply(bytes, maxDepth)) return 'is nested too deeply';
+  return bytes.length > OBJECT_MAX_FIELDS * FIELD_MIN_BYTES ? entriesError(bytes) : null;
+}
+
+/** Counts the commas of each object and array, which has one entry more. */
+function entriesError(bytes: Uint8Array): string | null {
+  const around: { readonly commas: number; readonly max: number }[] = [];
+  let [commas, max] = [0, ARRAY_MAX_ITEMS];
+  let inString = false;
+  for (let index = 0; index < bytes.length; index += 1) {
+    const byte = bytes[index];
+    if (inString) {
+      if (byte === 0x5c) index += 1;
+      else if (byte === 0x22) inString = false;
+    } else if (byte === 0x22) inString = true;
+    else if (byte === 0x2c) {
+      commas += 1;
+      if (commas < max) continue;
+      return max === OBJECT_MAX_FIELDS
+        ? `has an object with more than ${max} fields`
+        : `has an array with more than ${max} items`;
+    } else if (byte === 0x7b || byte === 0x5b) {
+      around.push({ commas, max });
+      commas = 0;
+      max = byte === 0x7b ? OBJECT_MAX_FIELDS : ARRAY_MAX_ITEMS;
+    } else if (byte === 0x7d || byte === 0x5d) ({ commas, max } = around.pop() ?? { commas, max });
+  }
+  return null;
+}
+
+/**
  * Whether objects and arrays are nested deeper than in any legal body. Depth costs parsers and serialisers far more than
  * length, so it is checked first, in one pass over the bytes.
  */
-export function nestsTooDeeply(bytes: Uint8Array, maxDepth = JSON_MAX_DEPTH): boolean {
+function nestsTooDeeply(bytes: Uint8Array, maxDepth: number): boolean {
   if (bytes.length <= maxDepth) return false;
   let depth = 0;
   let inString = false;

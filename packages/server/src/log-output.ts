@@ -28,13 +28,16 @@ export function requireOutput(): void {
 }
 
 let waitsLeft = WAITS_MAX;
+/** Whether a line was written in part. The next one that is written begins behind a line break. */
+let isCut = false;
 
 function writeLine(line: string): void {
-  let rest = Buffer.from(line);
+  let rest = Buffer.from(isCut ? `\n${line}` : line);
   while (rest.length > 0) {
     try {
       rest = rest.subarray(writeSync(STDOUT, rest));
       waitsLeft = WAITS_MAX;
+      isCut = rest.length > 0;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || waitsLeft === 0) return;
       waitsLeft -= 1;

@@ -84,5 +84,5 @@ export const RESPONSES: Readonly<Record<string, Response>> = {
     { ...RETRY, ...LIMITED_ANSWER },
   ),
   Failed: errorResponse({ error: ERRORS.error.meaning }),
-  Unavailable: unavailable('The store cannot be reached. Nothing was changed: try again.'),
+  Unavailable: unavailable('The store cannot be reached. Nothing is half applied: try again.'),
 };

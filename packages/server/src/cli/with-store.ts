@@ -6,7 +6,7 @@ import { systemClock } from '../core/clock.ts';
 import { BY_COMMAND_LINE } from '../core/origins.ts';
 import { writeContext } from '../core/write-context.ts';
 import { lockDataDirectory } from '../data-directory.ts';
-import { SchemaTooOldError } from '../store/migration-files.ts';
+import { SchemaTooNewError, SchemaTooOldError } from '../store/migration-files.ts';
 import type { CustomerRecord, ProjectRecord } from '../store/ports/projects.ts';
 import type { Store } from '../store/store.ts';
 import { needsMigration, openStore, type StoreSettings, storeExists } from '../wiring.ts';
@@ -96,11 +96,12 @@ export async function readStore<Result>(
   }
 }
 
-/** The store as it is; null where there is none. @throws CommandError when it has an older schema */
+/** The store as it is; null where there is none. @throws CommandError when it has another schema */
 export async function openToRead(store: NamedStore): Promise<Store | null> {
   try {
     return await openStore(store, { migrates: false });
   } catch (error) {
+    if (error instanceof SchemaTooNewError) throw new CommandError(`${store.name}: ${error.message}`);
     if (!(error instanceof SchemaTooOldError)) throw error;
     if (error.version === 0) return null;
     const { version, latest } = error;

@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { withDataDir } from '../support/server.ts';
 import { rollcall, rollcallOk } from './cli-process.ts';
 import { migrate, serverAt, withSmallStore } from './migrate-store.ts';
-import { exportedBy, flagsOf, makeSmallStore, SMALL_COUNTS } from './stores.ts';
+import { embedded, exportedBy, flagsOf, makeSmallStore, SMALL_COUNTS } from './stores.ts';
 
 describe('rollcall migrate-store', () => {
   test('migrate-store into a store with a customer is exit code 1 and changes nothing', () =>
@@ -116,6 +117,27 @@ describe('rollcall migrate-store', () => {
       const { code, stderr } = await rollcall(args);
       assert.equal(code, 2);
       assert.match(stderr, /both options name/);
+    }));
+
+  test('migrate-store names the one of two stores that a newer version has written', () =>
+    withDataDir(undefined, async (directory) => {
+      const [older, newer] = [join(directory, 'older'), join(directory, 'newer')];
+      for (const dataDir of [older, newer]) await makeSmallStore(embedded(dataDir));
+      const database = new DatabaseSync(join(newer, 'rollcall.db'));
+      database.exec('PRAGMA user_version = 9999');
+      database.close();
+      for (const args of [
+        ['--from-data-dir', newer, '--to-data-dir', older],
+        ['--from-data-dir', older, '--to-data-dir', newer],
+        ['--from-data-dir', older, '--to-data-dir', newer, '--dry-run'],
+      ]) {
+        const { code, stderr } = await rollcall(['migrate-store', '--quiet', ...args]);
+        assert.equal(code, 1);
+        assert.ok(
+          stderr.startsWith(`rollcall: the embedded store in ${newer}: the store has schema version 9999`),
+          stderr,
+        );
+      }
     }));
 
   test('migrate-store from a store that does not exist is exit code 1 and creates no store', () =>

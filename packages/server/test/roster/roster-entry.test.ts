@@ -36,6 +36,8 @@ describe('lines of a roster', () => {
   }
 });
 
+const many = (field: string, count: number) =>
+  `{"type":"user","id":"u","metadata":{${`${field},`.repeat(count - 1)}${field}}}`;
 const nested = (levels: number) =>
   `{"type":"user","id":"u","metadata":{"n":${'['.repeat(levels)}${']'.repeat(levels)}}}`;
 
@@ -60,6 +62,11 @@ describe('lines that cannot be sent', () => {
     ],
     ['is nested deeper than can be read with care', deep, /nested too deeply/],
     ['is nested deeper than a body of the server may be', nested(16_398), /nested too deeply/],
+    [
+      'has an object that V8 cannot store',
+      many('"":1', 8_000_001),
+      /an object with more than 8000000 fields/,
+    ],
   ];
   for (const [what, text, reason] of cases) {
     test(`a line that ${what} is rejected`, () => {

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, limits, nestsTooDeeply, parseJsonExactly } from '@rollcall/protocol';
+import { isJsonObject, type JsonObject, limits, parseJsonExactly, structureError } from '@rollcall/protocol';
 import { LINE_MAX_BYTES, type Line } from './line-reader.ts';
 
 /** A line that cannot be read as a record. The message has the reason. */
@@ -18,7 +18,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 /** The JSON object that a line is; null where the line is blank. @throws LineError */
 export function readRecordLine({ bytes }: Line): JsonObject | null {
   if (bytes === null) throw new LineError(`the line is longer than ${LINE_MAX_BYTES} bytes`);
-  if (nestsTooDeeply(bytes, LINE_MAX_DEPTH)) throw new LineError('the line is nested too deeply');
+  const error = structureError(bytes, LINE_MAX_DEPTH);
+  if (error !== null) throw new LineError(`the line ${error}`);
   const text = reading(() => utf8.decode(bytes), 'the line is not valid UTF-8');
   if (text.trim() === '') return null;
   const value = reading(() => parseJsonExactly(text), 'the line is not valid JSON');

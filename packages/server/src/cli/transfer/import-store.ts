@@ -2,6 +2,7 @@ import process from 'node:process';
 import type { Command } from 'commander';
 import { systemClock } from '../../core/clock.ts';
 import { lockDataDirectory } from '../../data-directory.ts';
+import { SchemaTooNewError } from '../../store/migration-files.ts';
 import { StoreNotEmptyError, TransferError } from '../../store/ports/transfer.ts';
 import type { TransferRecord } from '../../store/transfer-records.ts';
 import { checkImport, openStore, type StoreSettings } from '../../wiring.ts';
@@ -63,6 +64,7 @@ function failureOf(error: unknown, source: ImportSource, target: string): unknow
     return new InterruptedError(error.signal, `nothing was written to ${target}`);
   if (error instanceof TransferError)
     return new CommandError(`${source.position(error.record)}: ${error.message}${nothing}`);
+  if (error instanceof SchemaTooNewError) return new CommandError(`${target}: ${error.message}`);
   if (error instanceof StoreNotEmptyError)
     return new CommandError(`${target} is not empty: name an empty database, or a directory without a store`);
   return error;

@@ -1,0 +1,36 @@
+/** The log where its disk is full for a while. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import process from 'node:process';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { withDataDir } from '../support/server.ts';
+
+const LOG_OUTPUT = new URL('../../src/log-output.ts', import.meta.url);
+/** Two lines do not fit into the kilobyte that the file may have. Then there is room again behind what was written of the second. */
+const SCRIPT = `
+  import { truncateSync } from 'node:fs';
+  import { openLog } from '${LOG_OUTPUT}';
+  const log = openLog('info');
+  log.info('x'.repeat(500));
+  log.info('y'.repeat(500));
+  truncateSync('log', 700);
+  log.info('there is room again');
+  log.info('and for this line');
+`;
+
+test('a log line after one that was written in part is a line of its own', () =>
+  withDataDir(undefined, async (cwd) => {
+    await mkdir(cwd, { recursive: true });
+    // A write beyond the limit writes what fits, and the next one fails, as on a full disk.
+    const limited = 'trap "" XFSZ; ulimit -f 1; exec "$0" --input-type=module -e "$1" >> log';
+    await promisify(execFile)('bash', ['-c', limited, process.execPath, SCRIPT], { cwd });
+    const lines = readFileSync(join(cwd, 'log'), 'utf8').trimEnd().split('\n');
+    assert.equal(lines.length, 4);
+    const messages = [0, 2, 3].map((index) => JSON.parse(lines[index] as string).msg);
+    assert.deepEqual(messages, ['x'.repeat(500), 'there is room again', 'and for this line']);
+    assert.match(lines[1] as string, /"msg":"y+$/);
+  }));
