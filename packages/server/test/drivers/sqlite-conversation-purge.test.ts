@@ -9,7 +9,8 @@ import { appended, type Conversation, markdown, plain, textOf } from '../contrac
 import { numbered } from '../contract/store/roster.ts';
 import { CONTEXT } from '../support/origin.ts';
 import { until } from '../support/waiting.ts';
-import { inTransaction, rowsOf, withConversation, withDirectory, withWrites } from './sqlite-conversation.ts';
+import { inTransaction, rowsOf, withConversation, withWrites } from './sqlite-conversation.ts';
+import { withDirectory } from './sqlite-directory.ts';
 
 describe('the purge', () => {
   const MESSAGES = 3_000;

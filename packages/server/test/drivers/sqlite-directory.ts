@@ -1,19 +1,14 @@
 /** Directories and files of the embedded engine for its tests; each is removed or closed when its test ends. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openSqliteStore, STORE_FILE } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { closing } from '../support/closing.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 export async function withDirectory(use: (directory: string) => Promise<void>): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), 'rollcall-sqlite-'));
-  try {
-    await use(directory);
-  } finally {
-    await rm(directory, { recursive: true });
-  }
+  await using directory = await temporaryDirectory('sqlite');
+  await use(directory.path);
 }
 
 export async function withStore<Result>(

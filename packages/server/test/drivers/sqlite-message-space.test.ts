@@ -11,13 +11,8 @@ import { appended, markdown, plain, textOf } from '../contract/store/conversatio
 import { numbered } from '../contract/store/roster.ts';
 import { Random } from '../sim/random.ts';
 import { CONTEXT } from '../support/origin.ts';
-import {
-  inTransaction,
-  withConversation,
-  withDirectory,
-  withFile,
-  withWrites,
-} from './sqlite-conversation.ts';
+import { inTransaction, withConversation, withWrites } from './sqlite-conversation.ts';
+import { withDirectory, withFile } from './sqlite-directory.ts';
 
 describe('what messages cost', () => {
   test('a message of 1 KiB takes at most 2.5 KiB of disk, with its indexes and its recorded change', () =>

@@ -8,13 +8,8 @@ import { listKeys } from '../../src/store/sqlite/sqlite-conversation-lists.ts';
 import { WORK_MAX } from '../../src/store/thread-page-bounds.ts';
 import { numbered } from '../contract/store/roster.ts';
 import { CONTEXT } from '../support/origin.ts';
-import {
-  inTransaction,
-  withConversation,
-  withDirectory,
-  withFile,
-  withWrites,
-} from './sqlite-conversation.ts';
+import { inTransaction, withConversation, withWrites } from './sqlite-conversation.ts';
+import { withDirectory, withFile } from './sqlite-directory.ts';
 import { walkThreads } from './thread-walk.ts';
 
 describe('the lists of threads', () => {
