@@ -1,6 +1,7 @@
 /** Directories and files of the embedded engine for its tests; each is removed or closed when its test ends. */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { BUSY_TIMEOUT_MS } from '../../src/store/sqlite/sqlite-connection.ts';
 import { openSqliteStore, STORE_FILE } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { closing } from '../support/closing.ts';
@@ -19,8 +20,8 @@ export async function withStore<Result>(
   return await use(store);
 }
 
-/** Reads or changes a store's file without the store. */
+/** Reads or changes a store's file without the store. Where the store is open, its thread may be writing: this waits. */
 export function withFile<Result>(dataDir: string, use: (database: DatabaseSync) => Result): Result {
-  using database = new DatabaseSync(join(dataDir, STORE_FILE));
+  using database = new DatabaseSync(join(dataDir, STORE_FILE), { timeout: BUSY_TIMEOUT_MS });
   return use(database);
 }
