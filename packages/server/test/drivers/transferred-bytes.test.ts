@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { packIds } from '../../src/store/packed-ids.ts';
-import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { newRoster, numbered } from '../contract/store/roster.ts';
-import { closing } from '../support/closing.ts';
-import { skipsPostgres, withDatabase } from '../support/postgres.ts';
+import { skipsPostgres } from '../support/postgres.ts';
+import { withPostgresStore } from './postgres-stores.ts';
 import { withDirectory, withStore } from './sqlite-directory.ts';
 
 /** 90 KB of IDs. */
@@ -32,9 +31,5 @@ test('the bytes of batches and packed lists are transferred to the embedded writ
 test(
   'the bytes of batches and packed lists are transferred to a thread for large writes',
   { skip: skipsPostgres },
-  () =>
-    withDatabase(async (url) => {
-      await using store = closing(await openPostgresStore({ url }));
-      await assertTransferred(store);
-    }),
+  () => withPostgresStore(assertTransferred),
 );
