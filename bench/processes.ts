@@ -146,24 +146,31 @@ export function freeWriter(pid: number): void {
   }
 }
 
+/** A young generation that is seldom collected keeps the load's own pauses out of the latencies. */
+const LOAD_PARAMETERS = ['--max-semi-space-size=64'];
+
 /** Runs a script of this folder on the load's core; it reads its plan from a file and prints its result as JSON. */
 export const runBeside = <Plan, Result>(script: string, plan: Plan): Promise<Result> =>
-  runPlan(LOAD_CORE, script, plan);
+  runPlan(LOAD_CORE, [...LOAD_PARAMETERS, pathOf(script)], plan);
 
 /** Runs a bare client on the server's core, in place of the server. */
 export const runBare = <Plan>(script: string, plan: Plan): Promise<{ requestsPerSecond: number }> =>
-  runPlan(SERVER_CORE, script, plan);
+  runPlan(SERVER_CORE, [pathOf(script)], plan);
 
-async function runPlan<Plan, Result>(core: number, script: string, plan: Plan): Promise<Result> {
+async function runPlan<Plan, Result>(
+  core: number,
+  parameters: readonly string[],
+  plan: Plan,
+): Promise<Result> {
   const file = writeJson(plan);
-  const child = spawnPinned(core, [pathOf(script), file]);
+  const child = spawnPinned(core, [...parameters, file]);
   let text = '';
   child.stdout?.on('data', (chunk: Buffer) => {
     text += chunk.toString();
   });
   const [code] = await once(child, 'close');
   rmSync(file);
-  if (code !== 0) throw new Error(`${script} ended with ${code}`);
+  if (code !== 0) throw new Error(`${parameters.at(-1)} ended with ${code}`);
   return JSON.parse(text) as Result;
 }
 
@@ -177,8 +184,7 @@ let generator: ChildProcess | undefined;
 const requestFiles = new Map<readonly string[], string>();
 
 function startGenerator(): ChildProcess {
-  // A young generation that is seldom collected keeps the generator's own pauses out of the latencies.
-  const parameters = ['--max-semi-space-size=64', pathOf('load.ts')];
+  const parameters = [...LOAD_PARAMETERS, pathOf('load.ts')];
   const child = spawnPinned(LOAD_CORE, parameters, ['ignore', 'inherit', 'inherit', 'ipc']);
   return child.once('exit', (code) => {
     if (code !== 0) throw new Error(`the load generator ended with ${code}`);

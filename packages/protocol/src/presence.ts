@@ -204,8 +204,9 @@ export function canonicalLocation(location: Location): string {
   const keys = Object.keys(location);
   if (keys.every((key, index) => index === 0 || (keys[index - 1] as string) < key))
     return JSON.stringify(location);
-  keys.sort();
-  return `{${keys.map((key) => `${JSON.stringify(key)}:${JSON.stringify(location[key])}`).join(',')}}`;
+  const pairs = keys.sort().map((key) => `${JSON.stringify(key)}:${JSON.stringify(location[key])}`);
+  // Locations are stored. V8 stores the result of a template as its parts, until it is compared as a whole.
+  return ['{', pairs.join(','), '}'].join('');
 }
 
 /** Location `location` matches location `pattern` when it has every pair of `pattern`. */

@@ -5,11 +5,13 @@ const MAX_ENTRIES = 10_000;
 const MAX_HEADER_LENGTH = 2_048;
 /** After this the token is verified again, so that changes of other processes take effect within a second. */
 const FRESH_MS = 1_000;
+/** How often the tokens that were not used again are removed, in milliseconds; when there is no room, each second. */
+const SWEEP_MS = 10_000;
 
 interface Entry<C> {
-  readonly caller: C;
-  readonly from: number;
-  readonly until: number;
+  caller: C;
+  from: number;
+  until: number;
 }
 
 /**
@@ -17,8 +19,12 @@ interface Entry<C> {
  * read of the store. Only verified tokens are cached, so invalid ones cannot fill it.
  */
 export class VerifiedCache<C extends object> {
-  /** In order of verification, so the oldest come first. */
+  /**
+   * In order of the first verification. A token that is verified again keeps its entry: a map that loses and gains keys makes a new
+   * table again and again, and each refers to the next one until a full collection.
+   */
   readonly #entries = new Map<string, Entry<C>>();
+  #sweptAt = 0;
   #generation = 0;
 
   /** Read it before verifying and pass it to {@link put}: a token that was verified before a {@link clear} may be stale and is not stored. */
@@ -37,10 +43,16 @@ export class VerifiedCache<C extends object> {
   /** Caches a verified token; `startedAt` is when verifying began, because the store may have changed since. */
   put(header: string, verified: Verified<C>, startedAt: number, generation: number): void {
     if (generation !== this.#generation || header.length > MAX_HEADER_LENGTH) return;
-    this.#entries.delete(header);
-    this.#dropOldest(startedAt);
     const until = Math.min(startedAt + FRESH_MS, verified.endsAt);
-    this.#entries.set(header, { caller: verified.caller, from: startedAt, until });
+    const known = this.#entries.get(header);
+    if (known === undefined) {
+      this.#makeRoom(startedAt);
+      this.#entries.set(header, { caller: verified.caller, from: startedAt, until });
+      return;
+    }
+    known.caller = verified.caller;
+    known.from = startedAt;
+    known.until = until;
   }
 
   clear(): void {
@@ -48,11 +60,17 @@ export class VerifiedCache<C extends object> {
     this.#entries.clear();
   }
 
-  /** Makes room: removes the tokens that were not used again. */
-  #dropOldest(now: number): void {
-    for (const [header, entry] of this.#entries) {
-      if (now < entry.until && this.#entries.size < MAX_ENTRIES) return;
-      this.#entries.delete(header);
+  /** Removes the tokens that were not used again, now and then; where that is not enough, the oldest one. */
+  #makeRoom(now: number): void {
+    const isFull = this.#entries.size >= MAX_ENTRIES;
+    if (Math.abs(now - this.#sweptAt) >= (isFull ? FRESH_MS : SWEEP_MS)) {
+      this.#sweptAt = now;
+      for (const [header, { until }] of this.#entries) if (now >= until) this.#entries.delete(header);
+    }
+    if (this.#entries.size < MAX_ENTRIES) return;
+    for (const oldest of this.#entries.keys()) {
+      this.#entries.delete(oldest);
+      return;
     }
   }
 }

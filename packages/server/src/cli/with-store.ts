@@ -1,4 +1,6 @@
 import process from 'node:process';
+import { fileVariableOf, variableSource } from '../config/environment.ts';
+import { SETTINGS } from '../config/setting-definitions.ts';
 import { loadOnly } from '../config/settings.ts';
 import { systemClock } from '../core/clock.ts';
 import { BY_COMMAND_LINE } from '../core/origins.ts';
@@ -20,9 +22,30 @@ export interface StoreFlags {
 /** The settings that select the store. */
 export const STORE_SETTINGS = ['dataDir', 'databaseUrl'] as const;
 
-/** The settings that select the store, of the flags or the environment. @throws SettingsError */
-export const storeSettings = ({ dataDir, databaseUrl }: StoreFlags): StoreSettings =>
-  loadOnly(STORE_SETTINGS, process.env, { dataDir, databaseUrl });
+/** The settings that select the store, of the flags or the environment. @throws SettingsError, CommandError */
+export function storeSettings(flags: StoreFlags): StoreSettings {
+  requireOneStore(flags);
+  const { dataDir, databaseUrl } = flags;
+  return loadOnly(STORE_SETTINGS, process.env, { dataDir, databaseUrl });
+}
+
+/**
+ * A URL selects PostgreSQL, so a directory that the operator names would be ignored: the command would read or change a store
+ * that is not meant. @throws CommandError
+ */
+export function requireOneStore({ dataDir, databaseUrl }: StoreFlags): void {
+  const source = databaseUrl === undefined ? databaseUrlVariable() : SETTINGS.databaseUrl.flag;
+  if (dataDir !== undefined && source !== null)
+    throw usageError(`${SETTINGS.dataDir.flag} and ${source} name two stores: leave one of them out`);
+}
+
+/** The variable that names a database; null where none does. @throws SettingsError */
+function databaseUrlVariable(): string | null {
+  const { env } = SETTINGS.databaseUrl;
+  const source = variableSource(process.env, env);
+  if (source === null) return null;
+  return source.from === 'file' ? fileVariableOf(env) : env;
+}
 
 /** What a command does with a store. One that only reads leaves the schema as it is. */
 type Access = 'read' | 'write';

@@ -118,16 +118,24 @@ export class ClientConversation {
     { createThread, ...write }: Omit<ClientMessageCreation, 'id'>,
     condition: Precondition,
   ): Promise<void> {
-    const groupID = await this.#enterForMessage(writer, threadId, createThread);
-    const message = {
-      ...write,
-      authorID: writer.userId,
-      inGroup: groupID,
-      ...(createThread !== undefined && { createThread: { ...createThread, groupID } }),
-    };
     const onlyNew = { ...condition, ifNoneMatch: '*' } as const;
-    const put = this.#parts.messages.put(writer, threadId, id, message, onlyNew);
-    await this.#written(put, writer, groupID, threadId);
+    for (let [lastGroup, lastError]: [string | null, unknown] = [null, null]; ; ) {
+      const groupID = await this.#enterForMessage(writer, threadId, createThread);
+      if (groupID === lastGroup) throw lastError;
+      const message = { ...write, authorID: writer.userId, inGroup: groupID };
+      // A thread that was found in another group than the one to make it in is not made there.
+      const isMade = createThread !== undefined && (createThread.groupID ?? writer.group) === groupID;
+      const made = isMade ? { ...message, createThread: { ...createThread, groupID } } : message;
+      const put = this.#parts.messages.put(writer, threadId, id, made, onlyNew);
+      try {
+        await this.#written(put, writer, groupID, threadId);
+        return;
+      } catch (error) {
+        if (createThread === undefined || !isThreadNotFound(error)) throw error;
+        // The thread was made or deleted meanwhile, so the message may belong in another group.
+        [lastGroup, lastError] = [groupID, error];
+      }
+    }
   }
 
   /** Changes one of the caller's own messages. @throws ServiceError `message_not_found`, also for the message of another user */
@@ -164,8 +172,7 @@ export class ClientConversation {
     try {
       return (await this.findThread(caller, threadId)).groupId;
     } catch (error) {
-      const isMissing = error instanceof ServiceError && error.code === 'thread_not_found';
-      if (!isMissing || createThread === undefined) throw error;
+      if (!isThreadNotFound(error) || createThread === undefined) throw error;
       return this.#enter(caller, createThread.groupID ?? null, threadId);
     }
   }
@@ -186,6 +193,9 @@ export class ClientConversation {
     }
   }
 }
+
+const isThreadNotFound = (error: unknown) =>
+  error instanceof ServiceError && error.code === 'thread_not_found';
 
 const threadNotFoundIn = (groupId: string) =>
   new GroupError('thread_not_found', 'no thread of ', ` ${groupId} is one of the caller's`);

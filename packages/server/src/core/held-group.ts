@@ -8,12 +8,14 @@ import type {
   PresenceWatch,
 } from '../presence/presence-store.ts';
 import type { Json } from '../values/json.ts';
+import type { ProjectKey } from '../values/project-key.ts';
 import { slices } from '../values/slices.ts';
 import { LeaseEndedError } from './presence-service.ts';
 
 /** A connection that holds presence in the group. */
 export interface Holder {
   readonly userId: string;
+  readonly name: string;
   /** How many locations it holds in the group. */
   count(): number;
   /** An event of the group: the user has left the location, or has come to it. */
@@ -49,8 +51,10 @@ const RELEASED_AT_ONCE = 100;
  * lost by the engine, and its holds are set again. The group is watched: an update of another caller can end a hold, and then it is
  * not set again either.
  */
-export class HeldGroup<Connection = unknown> {
-  readonly scope: PresenceScope;
+export class HeldGroup<Connection = unknown> implements PresenceScope {
+  readonly project: ProjectKey;
+  readonly groupId: string;
+  readonly #scope: PresenceScope;
   readonly #owner: Owner<Connection>;
   readonly #ttlMs: number;
   /** By user. */
@@ -74,7 +78,9 @@ export class HeldGroup<Connection = unknown> {
   #completing: Promise<void> | null = null;
 
   constructor(scope: PresenceScope, owner: Owner<Connection>, ttlMs: number) {
-    this.scope = scope;
+    this.project = scope.project;
+    this.groupId = scope.groupId;
+    this.#scope = scope;
     this.#owner = owner;
     this.#ttlMs = ttlMs;
     this.#lease = owner.newLease();
@@ -177,7 +183,7 @@ export class HeldGroup<Connection = unknown> {
     const watch = await this.#watched();
     const applied = this.#applied;
     const [state] = await Promise.all([
-      presence.renewLease({ ...this.scope, lease, expiresAt, now }),
+      presence.renewLease({ ...this.#scope, lease, expiresAt, now }),
       watch.renew(now),
     ]);
     this.#renewedAt = now;
@@ -220,7 +226,7 @@ export class HeldGroup<Connection = unknown> {
   }
 
   async #release({ userId, name }: ClosedConnection, at: number): Promise<void> {
-    const release: Release = { ...this.scope, userId, connection: name, lease: this.#lease, at };
+    const release: Release = { ...this.#scope, userId, connection: name, lease: this.#lease, at };
     try {
       await this.#owner.presence.release({ ...release, now: this.#owner.now });
     } catch (error) {
@@ -284,7 +290,7 @@ export class HeldGroup<Connection = unknown> {
     };
     // Events that come while the missed ones are read.
     let waiting: (() => void)[] | null = [];
-    const began = presence.watch(this.scope, now, {
+    const began = presence.watch(this.#scope, now, {
       onEvent: (offset, event, checksum) => {
         const apply = () => this.#apply(offset, event, checksum);
         if (waiting === null) apply();
@@ -327,6 +333,13 @@ export class HeldGroup<Connection = unknown> {
     } else if (event.type === 'arrived') this.#notify(event.userId, event.location, true);
     else if (event.type === 'usersRemoved') this.#remove(event.userIds);
     else if (event.type === 'groupRemoved') this.#remove(this.#holders.keys());
+    else if (event.type === 'releasing') this.#retain(event.userId, event.connection);
+  }
+
+  /** A stream of the connection has closed. An update over HTTP may have taken what it holds here out of the lease: that is due. */
+  #retain(userId: string, connection: string): void {
+    for (const holder of this.#holders.get(userId)?.values() ?? [])
+      if (holder.name === connection && holder.count() > 0) this.#renewedAt = Number.NEGATIVE_INFINITY;
   }
 
   #remove(userIds: Iterable<string>): void {
@@ -334,8 +347,7 @@ export class HeldGroup<Connection = unknown> {
   }
 
   #notify(userId: string, location: Json, isThere: boolean): void {
-    const own = this.#holders.get(userId);
-    if (own !== undefined) for (const holder of own.values()) holder.onEvent(location, isThere);
+    for (const holder of this.#holders.get(userId)?.values() ?? []) holder.onEvent(location, isThere);
   }
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { Repeated } from '../concurrency/repeated.ts';
 import { type PresenceStore, WATCH_LEASE_MS } from '../presence/presence-store.ts';
+import { ScopedMap } from '../presence/scoped-map.ts';
 import { StoreUnavailableError } from '../values/engine-errors.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import { slices } from '../values/slices.ts';
@@ -40,7 +41,7 @@ interface Parts {
 export class HeldPresence {
   readonly #parts: Parts;
   readonly #process = randomBytes(9).toString('base64url');
-  readonly #groups = new Map<string, Group>();
+  readonly #groups = new ScopedMap<Group>();
   /** By project, user and connection: open ones, and those that may come back. */
   readonly #connections = new Map<string, PresenceConnection>();
   readonly #stop: () => void;
@@ -150,8 +151,10 @@ export class HeldPresence {
       await connection.inOrder(async () => {
         // It may have moved, ended or been released since the holds were read.
         if (!connection.isAt(group, change, move)) return;
+        // What is there has its data: an update of another caller may have replaced them.
+        const update = holder.refreshOnly === true ? withoutData(change) : change;
         try {
-          await this.#parts.clients.putPresence(writer, change, { connection: connection.name, ...holder });
+          await this.#parts.clients.putPresence(writer, update, { connection: connection.name, ...holder });
           group.applied(holder.lease);
         } catch (error) {
           if (error instanceof StoreUnavailableError || error instanceof LeaseEndedError) throw error;
@@ -163,13 +166,11 @@ export class HeldPresence {
   }
 
   #groupOf(project: ProjectKey, groupId: string): Group {
-    // No ID has a NUL.
-    const key = `${project}\0${groupId}`;
-    const known = this.#groups.get(key);
+    const known = this.#groups.find({ project, groupId });
     if (known !== undefined) return known;
     const ttlMs = this.#parts.presenceTtlSeconds * 1_000;
     const group = new HeldGroup<PresenceConnection>({ project, groupId }, this, ttlMs);
-    this.#groups.set(key, group);
+    this.#groups.add(group);
     return group;
   }
 
@@ -183,9 +184,9 @@ export class HeldPresence {
   /** Renews what is due; a failure is repeated with the next tick. */
   async #renew(): Promise<void> {
     const due: Group[] = [];
-    for (const [key, group] of this.#groups) {
+    for (const group of this.#groups.all()) {
       if (group.isIdle) {
-        this.#groups.delete(key);
+        this.#groups.remove(group);
         void this.#safely(() => group.end());
       } else if (group.isDue(this.now, this.#renewalMs)) due.push(group);
     }
@@ -204,4 +205,8 @@ export class HeldPresence {
         );
     }
   }
+}
+
+function withoutData({ data: _, ...change }: PresenceChange): PresenceChange {
+  return change;
 }

@@ -64,7 +64,7 @@ export class PresenceConnection {
 
   /** The IDs of the groups in which it holds something. */
   get groupIds(): string[] {
-    return [...this.#holds.keys()].map(({ scope }) => scope.groupId);
+    return [...this.#holds.keys()].map(({ groupId }) => groupId);
   }
 
   /**
@@ -100,7 +100,7 @@ export class PresenceConnection {
       writer,
       move,
       change: {
-        ...{ kind: 'ephemeral', groupId: group.scope.groupId, location, region },
+        ...{ kind: 'ephemeral', groupId: group.groupId, location, region },
         ...(data !== undefined && { data }),
       },
     }));
@@ -179,7 +179,7 @@ export class PresenceConnection {
 
   /** Ends what it holds in a group, and forgets it. */
   async leave(groupId: string): Promise<void> {
-    const groups = [...this.#holds.keys()].filter(({ scope }) => scope.groupId === groupId);
+    const groups = [...this.#holds.keys()].filter((group) => group.groupId === groupId);
     const released = Promise.all(groups.map((group) => group.release(this, this.#owner.now)));
     for (const group of groups) this.forget(group, null);
     await released;
@@ -247,6 +247,7 @@ export class PresenceConnection {
   #holderIn(holds: ReadonlyMap<Json, Hold>): Holder {
     return {
       userId: this.userId,
+      name: this.name,
       count: () => (this.#endsAt === null ? countOf(holds) : 0),
       onEvent(location, isThere) {
         for (const hold of holds.values())
@@ -259,8 +260,7 @@ export class PresenceConnection {
   }
 
   #isHeld({ groupId, region }: PresenceChange): boolean {
-    for (const [{ scope }, holds] of this.#holds)
-      if (scope.groupId === groupId && holds.has(region)) return true;
+    for (const [group, holds] of this.#holds) if (group.groupId === groupId && holds.has(region)) return true;
     return false;
   }
 }

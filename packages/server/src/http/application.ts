@@ -23,7 +23,7 @@ import { NOT_MODIFIED, type Reply, TAKEN_OVER, writePieces } from './reply.ts';
 import type { RouteSeries } from './request-metrics.ts';
 import { createRoutes, type Route } from './route.ts';
 import { RoutedExchange } from './routed-exchange.ts';
-import { malformedPath, Router, requireNoFragment } from './router.ts';
+import { Router, requireNoFragment } from './router.ts';
 
 /**
  * Answers requests by the operations' definitions, in the order of the contract: authentication, rate limit, body, checks,
@@ -165,7 +165,6 @@ export class Application {
     if (caller !== null) exchange.setHeader('cache-control', 'no-store');
     if (route.isLimited) this.#services.rateLimit?.count(exchange, callerKey(route, caller as Caller));
     requireNoFragment(exchange.request);
-    if (exchange.isPathMalformed) throw malformedPath(exchange);
     this.#receive(exchange, route);
   }
 

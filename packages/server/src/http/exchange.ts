@@ -20,10 +20,8 @@ export class Exchange<Caller = unknown, Query = unknown, Body = unknown> {
   span: ServerSpan | null = null;
   /** The path of its operation, with the names of parameters; null where no operation takes the request. */
   path: string | null = null;
-  /** The parameters of the path, decoded. */
+  /** The parameters of the path, decoded. One whose escapes do not decode is absent, and no handler gets it. */
   params: Readonly<Record<string, string>> = NO_PARAMS;
-  /** An escape of the path does not decode; `params` are not those of the caller then. */
-  isPathMalformed = false;
   rawQuery: RawQuery | MalformedQuery = NO_QUERY;
   /** Set by authentication. */
   caller!: Caller;

@@ -26,8 +26,8 @@ export function parseQueryString(text: string): RawQuery | MalformedQuery {
     if (pair === '') continue;
     const equals = pair.indexOf('=');
     const rawName = equals === -1 ? pair : pair.slice(0, equals);
-    const name = decoded(rawName);
-    const value = equals === -1 ? '' : decoded(pair.slice(equals + 1));
+    const name = decodedOfQuery(rawName);
+    const value = equals === -1 ? '' : decodedOfQuery(pair.slice(equals + 1));
     if (name === null || value === null) return new MalformedQuery(name ?? rawName);
     const before = query[name];
     if (before === undefined) query[name] = value;
@@ -37,11 +37,14 @@ export function parseQueryString(text: string): RawQuery | MalformedQuery {
   return query;
 }
 
-/** The text without its escapes; null where one does not decode. */
+/** The text of a part of a path without its escapes; null where one does not decode. */
 export function decoded(text: string): string | null {
   try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
+    return decodeURIComponent(text);
   } catch {
     return null;
   }
 }
+
+/** The same of a query, where `+` is a space. */
+const decodedOfQuery = (text: string) => decoded(text.replaceAll('+', ' '));

@@ -1,5 +1,5 @@
 import {
-  exactly,
+  acceptor,
   Id,
   JsonObjectError,
   limits,
@@ -108,12 +108,17 @@ function collect(
 /** An ID of printable ASCII, as nearly all are, is valid; the whole pattern costs several times more. */
 const ASCII_ID = new RegExp(`^[\\x20-\\x7e]{1,${limits.ID_MAX_LENGTH}}$`);
 
+const isId = acceptor(Id);
+
 /** Every parameter of a path is an ID. */
 function pathCheck(path: string): Part {
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name as string);
-  const validate = validator(exactly(Object.fromEntries(names.map((name) => [name, Id]))));
   return ({ params }, errors) => {
-    if (!names.every((name) => ASCII_ID.test(params[name] as string))) validate(params, errors);
+    for (const name of names) {
+      const value = params[name];
+      if (value === undefined) errors.invalid.add(name, ESCAPES_EXPECTED);
+      else if (!ASCII_ID.test(value) && !isId(value)) errors.invalid.add(name, String(Id.description));
+    }
   };
 }
 

@@ -1,15 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { ValidationErrors } from '@rollcall/protocol';
 import findMyWay from 'find-my-way';
 import { ServiceError } from '../core/service-error.ts';
-import { validationError } from '../core/validation-error.ts';
-import {
-  decoded,
-  ESCAPES_EXPECTED,
-  type MalformedQuery,
-  parseQueryString,
-  type RawQuery,
-} from './query-string.ts';
+import { decoded, type MalformedQuery, parseQueryString, type RawQuery } from './query-string.ts';
 import type { Route } from './route.ts';
 import type { RoutedExchange } from './routed-exchange.ts';
 
@@ -38,20 +30,26 @@ export class Router {
     const { method, url } = exchange.request as { method: string; url: string };
     const found = this.#find(method, url);
     if (found === null) return;
-    exchange.isPathMalformed = found.store === null;
-    const match = exchange.isPathMalformed ? this.#find(method, withoutEscapes(url)) : found;
+    const isMalformed = found.store === null;
+    const match = isMalformed ? this.#find(method, withoutEscapes(url)) : found;
     const route = (match?.store ?? null) as Route | null;
     if (match === null || route === null) return;
     exchange.route = route;
     exchange.path = route.path;
-    exchange.params = match.params as Record<string, string>;
-    exchange.rawQuery = match.searchParams as RawQuery | MalformedQuery;
+    if (isMalformed) {
+      const { path, query } = targetOf(url);
+      exchange.params = decodedParams(route.path, path);
+      exchange.rawQuery = parseQueryString(query);
+    } else {
+      exchange.params = match.params as Record<string, string>;
+      exchange.rawQuery = match.searchParams as RawQuery | MalformedQuery;
+    }
   }
 
   /** The error of a request that no operation takes: 404 for an unknown path, 405 with `Allow` for a known one. */
   notFound(exchange: RoutedExchange): ServiceError {
     const { request } = exchange;
-    const [path] = originForm(request.url as string).split('?', 1);
+    const { path } = targetOf(request.url as string);
     const methods = [...this.routesAt(exchange).keys()];
     if (methods.length === 0)
       return new ServiceError('invalid_request', `there is no ${path} in this API`, { status: 404 });
@@ -83,14 +81,15 @@ export function requireNoFragment({ url = '' }: IncomingMessage): void {
     throw new ServiceError('invalid_request', 'a path or query has no "#": write %23 where an ID has one');
 }
 
-/** The error of a path with escapes that do not decode: it names their parameters. */
-export function malformedPath({ path, request }: RoutedExchange): ServiceError {
-  const values = originForm(request.url as string).split(/[/?]/);
-  const errors = new ValidationErrors();
-  for (const [index, part] of (path as string).split('/').entries())
-    if (part.startsWith(':') && decoded(values[index] as string) === null)
-      errors.invalid.add(`${part.slice(1)} in the path`, ESCAPES_EXPECTED);
-  return validationError(errors);
+/** The parameters of the path, without those whose escapes do not decode. */
+function decodedParams(route: string, path: string): Record<string, string> {
+  const parts = path.split('/');
+  const params: Record<string, string> = {};
+  for (const [index, name] of route.split('/').entries()) {
+    const value = name.startsWith(':') ? decoded(parts[index] as string) : null;
+    if (value !== null) params[name.slice(1)] = value;
+  }
+  return params;
 }
 
 /** The same path, as far as routing is concerned, whose parameters always decode. */
@@ -99,3 +98,10 @@ const withoutEscapes = (url: string) => url.replaceAll('%', '_');
 /** The path and query of a request's target, which may be a whole URL (RFC 9112 section 3.2.2). */
 const originForm = (url: string) =>
   url.startsWith('/') ? url : url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*\/?/i, '/');
+
+/** The path and the query of a request's target. */
+function targetOf(url: string): { readonly path: string; readonly query: string } {
+  const target = originForm(url);
+  const [path] = target.split('?', 1) as [string];
+  return { path, query: target.slice(path.length + 1) };
+}

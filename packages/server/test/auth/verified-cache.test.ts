@@ -142,6 +142,20 @@ test('the cache of verified tokens has at most 10,000 headers of 2,048 character
   assert.equal(cache.find('x'.repeat(2_048), 1_000), caller);
 });
 
+test('where the cache of verified tokens is full, those that were not used for a second are removed first', () => {
+  const cache = new VerifiedCache<Caller>();
+  const caller = { actor: BY_TEST.actor, projectId: PROJECT.id, project: 1, sessionId: null };
+  const put = (header: string, now: number) =>
+    cache.put(header, { caller, endsAt: 9_000 }, now, cache.generation);
+  for (let index = 0; index < 10_000; index += 1) put(`header ${index}`, 1_000);
+  for (const used of ['header 0', 'header 7']) put(used, 2_500);
+  for (let index = 0; index < 9_998; index += 1) put(`later ${index}`, 2_600);
+  for (const header of ['header 0', 'header 7', 'later 0', 'later 9997'])
+    assert.equal(cache.find(header, 2_600), caller, header);
+  assert.equal(cache.find('header 7', 3_499), caller);
+  assert.equal(cache.find('header 7', 3_500), undefined);
+});
+
 test('a closed authenticator is no longer subscribed to the broker', () =>
   withAuth(async (auth) => {
     const { authenticator, broker } = auth;

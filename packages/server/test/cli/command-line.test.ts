@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { describe, test } from 'node:test';
@@ -125,4 +125,38 @@ describe('every command of rollcall', () => {
         assert.ok(!existsSync(dataDir));
       }));
   }
+
+  for (const args of [
+    ...opening,
+    ...[['backup'], ['restore', 'file'], ['doctor'], ['export'], ['sync', 'file'], ['changes']],
+  ])
+    test(`rollcall ${args.join(' ')} with --data-dir and a database URL is bad usage, and opens neither store`, () =>
+      withDataDir(undefined, async (cwd) => {
+        mkdirSync(cwd, { recursive: true });
+        writeFileSync(join(cwd, 'file'), '');
+        const url = 'postgres://u:p4ssw0rd@127.0.0.1:1/db';
+        writeFileSync(join(cwd, 'url'), url);
+        for (const [name, env] of [
+          ['ROLLCALL_DATABASE_URL', { ROLLCALL_DATABASE_URL: url }],
+          ['ROLLCALL_DATABASE_URL_FILE', { ROLLCALL_DATABASE_URL_FILE: 'url' }],
+        ] as const) {
+          const { code, stdout, stderr } = await rollcall([...args, '--data-dir', 'data'], { cwd, env });
+          assert.deepEqual([code, stdout], [2, ''], stderr);
+          assert.equal(stderr, `rollcall: --data-dir and ${name} name two stores: leave one of them out\n`);
+        }
+        assert.ok(!existsSync(join(cwd, 'data')));
+      }));
+
+  test('a command with --data-dir takes an empty ROLLCALL_DATABASE_URL as absent, and ROLLCALL_DATA_DIR beside a URL as unused', () =>
+    withDataDir(undefined, async (cwd) => {
+      mkdirSync(cwd, { recursive: true });
+      const empty = await rollcall(['project', 'list', '--data-dir', 'data'], {
+        cwd,
+        env: { ROLLCALL_DATABASE_URL: '' },
+      });
+      assert.deepEqual([empty.code, empty.stderr.includes('there is no store in data')], [1, true]);
+      const env = { ROLLCALL_DATA_DIR: 'data', ROLLCALL_DATABASE_URL: 'postgres://127.0.0.1:1/db' };
+      const both = await rollcall(['project', 'list'], { cwd, env });
+      assert.deepEqual([both.code, /PostgreSQL at 127\.0\.0\.1:1/.test(both.stderr)], [1, true], both.stderr);
+    }));
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdir, readFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { writeRecords } from '../../src/cli/records/record-output.ts';
@@ -29,4 +29,24 @@ test('two runs that write one file at the same time each give it their whole tex
     await second;
     assert.equal(await readFile(path, 'utf8'), 'second\nend of the second\n');
     assert.deepEqual(await readdir(directory), ['backup.jsonl']);
+  }));
+
+test('a file that replaces another one is not open to more accounts than that one, unless its mode is given', () =>
+  withDataDir(undefined, async (directory) => {
+    await mkdir(directory, { recursive: true });
+    const path = join(directory, 'roster.jsonl');
+    async function* text() {
+      yield 'text\n';
+    }
+    for (const [before, given, after] of [
+      [0o600, undefined, 0o600],
+      [0o640, undefined, 0o640],
+      [0o644, 0o600, 0o600],
+    ] as const) {
+      await writeFile(path, 'before');
+      await chmod(path, before);
+      await writeRecords(text(), { path, gzip: false, ...(given !== undefined && { mode: given }) });
+      assert.equal(await readFile(path, 'utf8'), 'text\n');
+      assert.equal((await stat(path)).mode & 0o777, after);
+    }
   }));

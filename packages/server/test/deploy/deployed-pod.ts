@@ -6,6 +6,7 @@ import { fileVariableOf } from '../../src/config/environment.ts';
 import { SETTINGS, type SettingDefinition } from '../../src/config/setting-definitions.ts';
 import { rollcall } from '../cli/cli-process.ts';
 import { imageEnvironment } from '../docs/dockerfile.ts';
+import { readPage } from '../docs/markdown.ts';
 import { withDataDir } from '../support/server.ts';
 import { type KubernetesObject, type Labels, only } from './kubernetes-tools.ts';
 
@@ -68,6 +69,18 @@ export function assertReferences(objects: Objects): void {
     if (kind === 'NetworkPolicy') assert.equal(spec.ingress[0].ports[0].port, port);
   }
   assert.equal(podOf(objects).spec.serviceAccountName, only(objects, 'ServiceAccount').metadata.name);
+}
+
+/** Prometheus calls the job what the alerts call it. The operator takes the name of the Service unless a label is named. */
+export function assertJob(objects: Objects): void {
+  const { jobLabel } = only(objects, 'ServiceMonitor').spec;
+  const { name, labels = {} } = only(objects, 'Service').metadata;
+  const job = jobLabel === undefined ? name : labels[jobLabel];
+  const jobs = [...readPage('deploy/prometheus/alerts.yaml').matchAll(/\bjob="(.*?)"/g)].map(
+    ([, named]) => named,
+  );
+  assert.ok(jobs.length > 0);
+  assert.deepEqual(new Set(jobs), new Set([job]));
 }
 
 /** A new pod is ready before an old one stops, and Kubernetes does not kill one that still answers. */

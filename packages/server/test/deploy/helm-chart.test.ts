@@ -10,6 +10,7 @@ import { ROOT, readPage } from '../docs/markdown.ts';
 import { withDataDir } from '../support/server.ts';
 import {
   assertGentleUpdate,
+  assertJob,
   assertReferences,
   assertRestricted,
   assertSelectors,
@@ -127,6 +128,10 @@ describe('deploy/helm/rollcall', { skip: skipsKubernetes }, () => {
         ['*.example.com', [{ hosts: ['*.example.com'], secretName: '2026' }]],
       );
     }
+  });
+
+  test('deploy/helm/rollcall: the job of Prometheus is that of the alerts, also of a release with another name', async () => {
+    for (const release of ['rollcall', 'eu']) assertJob(await chart(EVERYTHING, release));
   });
 
   test('deploy/helm/rollcall takes a secret that exists, and then makes none', async () => {

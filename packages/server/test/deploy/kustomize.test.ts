@@ -1,7 +1,7 @@
 /** The manifests of deploy/kubernetes, rendered by kubectl and compared with the schemas of Kubernetes and with the program. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { appendFileSync, cpSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import manifest from '../../package.json' with { type: 'json' };
@@ -9,6 +9,7 @@ import { ROOT } from '../docs/markdown.ts';
 import { withDataDir } from '../support/server.ts';
 import {
   assertGentleUpdate,
+  assertJob,
   assertReferences,
   assertRestricted,
   assertSelectors,
@@ -74,6 +75,13 @@ describe('deploy/kubernetes', { skip: skipsKubernetes }, () => {
 
   test('deploy/kubernetes: probes and metrics are paths of the server, and the Ingress publishes neither', () =>
     withProduction((overlay) => assertPaths(kustomized(overlay))));
+
+  test('deploy/kubernetes: the job of Prometheus is that of the alerts, also where the names have a prefix', () =>
+    withProduction(async (overlay) => {
+      assertJob(kustomized(overlay));
+      appendFileSync(join(overlay, 'kustomization.yaml'), 'namePrefix: eu-\n');
+      assertJob(kustomized(overlay));
+    }));
 
   test('deploy/kubernetes: a changed secret and a changed setting get new names, so that the pods restart', () =>
     withProduction(async (overlay) => {

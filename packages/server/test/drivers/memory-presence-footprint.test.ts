@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { limits } from '@rollcall/protocol';
+import { canonicalLocation, limits } from '@rollcall/protocol';
 import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
 import {
   type PresenceStore,
@@ -25,7 +25,7 @@ const REMAINS_MAX = 400_000;
 
 type Shape = (index: number) => Partial<PresenceUpdate>;
 
-const locationAt = (page: string, paragraph: string) => `{"page":"${page}","paragraph":"${paragraph}"}`;
+const locationAt = (page: string, paragraph: string) => canonicalLocation({ page, paragraph });
 const numbered = (name: string, index: number) => `${name}-${String(index).padStart(6, '0')}`;
 
 /** Users arrive in no particular order. */
@@ -78,6 +78,13 @@ const SHAPES: Readonly<Record<string, Shape>> = {
     location: locationAt(numbered('page', Math.floor(index / 3)), numbered('paragraph', index)),
   }),
   'groups of one user': (index) => ({ ...ownLocation(index), groupId: numbered('group', index) }),
+  'groups of one user whose pairs were sent in another order': (index) => ({
+    location: canonicalLocation({
+      paragraph: numbered('paragraph', index),
+      page: numbered('page', index),
+    }),
+    groupId: numbered('group', index),
+  }),
   'groups of three users': (index) => ({
     ...ownLocation(index),
     groupId: numbered('group', Math.floor(index / 3)),

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { withFile } from '../drivers/sqlite-directory.ts';
 import { changesPage } from '../support/change-feed.ts';
 import { expectOk } from '../support/expect.ts';
 import { Project } from '../support/project-client.ts';
@@ -17,9 +16,7 @@ const SEARCHED = 10_000;
 
 test('with a filter that nothing fits a page is empty after 10,000 records while next moves on, until more is false', () =>
   withServer({}, async (server) => {
-    const database = new DatabaseSync(join(server.dataDir, 'rollcall.db'));
-    database.prepare(RECORDS).run(2 * SEARCHED + 1);
-    database.close();
+    withFile(server.dataDir, (database) => database.prepare(RECORDS).run(2 * SEARCHED + 1));
     const project = Project.of(server);
     expectOk(await project.put('/v1/users/last', {}));
     const pages = [await changesPage(project, { user: 'last' })];

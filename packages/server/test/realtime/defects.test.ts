@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Logger, pino } from 'pino';
 import { arrived } from '../../src/realtime/events/reader-event.ts';
-import { RecentEntries } from '../../src/realtime/events/recent-entries.ts';
+import { SharedEntries } from '../../src/realtime/events/shared-entries.ts';
 import { BY_TEST } from '../support/origin.ts';
 import { type StreamWorld, withStreams } from './stream-world.ts';
 
@@ -78,9 +78,10 @@ describe('an exception in a stream', () => {
 });
 
 test('the last 1,000 events of a large batch are stored for readers who resume', () => {
-  const recent = new RecentEntries(0);
+  const entries = new SharedEntries();
+  const recent = entries.newList(0);
   const event = arrived('a', '{"page":"1"}');
-  recent.add(Array.from({ length: 300_000 }, (_, index) => ({ offset: index + 1, event })));
+  recent.add(Array.from({ length: 300_000 }, (_, index) => entries.entryOf(index + 1, event)));
   assert.deepEqual(recent.after(300_000), []);
   assert.equal(recent.after(299_000)?.length, 1_000);
   assert.equal(recent.after(298_999), null);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { arrived, durable, type Entry } from '../../src/realtime/events/reader-event.ts';
-import { RecentEntries } from '../../src/realtime/events/recent-entries.ts';
+import type { RecentEntries } from '../../src/realtime/events/recent-entries.ts';
 import { SharedEntries } from '../../src/realtime/events/shared-entries.ts';
 
 /** The entries that the channels of a group store together. */
@@ -11,8 +11,7 @@ const TEXT_MAX = 4_000_000;
 /** Channels that each show events of their own, `count` of them with so much text in their location. */
 function filled(channels: number, count: number, textLength: number) {
   const entries = new SharedEntries();
-  const lists = Array.from({ length: channels }, () => new RecentEntries(0));
-  for (const list of lists) entries.add(list);
+  const lists = Array.from({ length: channels }, () => entries.newList(0));
   for (let offset = 1; offset <= channels * count; offset += 1) {
     const location = `{"page":"${offset}${'x'.repeat(textLength)}"}`;
     lists[offset % channels]?.add([entries.entryOf(offset, arrived('a', location))]);
@@ -74,9 +73,7 @@ describe('the entries of the channels of a group', () => {
 
   test('entries that no channel stores any more take no room of a quiet channel', () => {
     const entries = new SharedEntries();
-    const [quiet, busy] = [new RecentEntries(0), new RecentEntries(0)];
-    entries.add(quiet);
-    entries.add(busy);
+    const [quiet, busy] = [entries.newList(0), entries.newList(0)];
     let offset = 0;
     const show = (list: RecentEntries, count: number) => {
       for (const last = offset + count; offset < last; ) {
@@ -91,13 +88,29 @@ describe('the entries of the channels of a group', () => {
     assert.equal(quiet.after(before)?.length, 10);
   });
 
-  test('the entries of a channel that was removed stay valid', () => {
+  test('a channel that was removed has nothing, and its entries take no room', () => {
     const { entries, lists, last } = filled(2, 10, 10);
-    const [idle] = lists as [RecentEntries];
+    const [idle, busy] = lists as [RecentEntries, RecentEntries];
     entries.remove(idle);
+    entries.remove(idle);
+    assert.equal(idle.after(last), null);
     for (let offset = last + 1; offset <= last + ENTRIES_MAX; offset += 1) {
-      entries.entryOf(offset, arrived('a', '{"page":"1"}'));
+      const entry = entries.entryOf(offset, arrived('a', '{"page":"1"}'));
+      if (offset > last + ENTRIES_MAX - 1_000) busy.add([entry]);
     }
-    assert.equal(idle.after(0)?.length, 10);
+    assert.equal(busy.after(last + ENTRIES_MAX - 1_000)?.length, 1_000);
+  });
+
+  test('entries that were dropped before a channel sent them are not stored for it', () => {
+    const entries = new SharedEntries();
+    const list = entries.newList(0);
+    const pending = Array.from({ length: ENTRIES_MAX + 1 }, (_, index) =>
+      entries.entryOf(index + 1, arrived('a', '{"page":"1"}')),
+    );
+    list.add(pending.slice(0, 10));
+    assert.equal(list.after(9), null);
+    assert.deepEqual(list.after(10), []);
+    list.add(pending.slice(10));
+    assert.equal(list.after(ENTRIES_MAX - 999)?.length, 1_000);
   });
 });

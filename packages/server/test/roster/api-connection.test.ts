@@ -99,6 +99,21 @@ describe('requests that fail temporarily', () => {
     });
   });
 
+  test('a request above the rate limit is sent again until the server takes it', async () => {
+    const limited = failed(429, { 'retry-after': '1' });
+    const hasty = failed(429, { 'retry-after': '0' });
+    const script = [...Array(9).fill(limited), failed(503), ...Array(9).fill(hasty), done];
+    await withScript(script, async (observed) => {
+      assert.deepEqual((await post(observed)).json, { done: true });
+      assert.deepEqual(observed.pauses, [...Array(9).fill(1_000), 4_000, ...Array(9).fill(500)]);
+      // It is noted once, and not as often as the server counts.
+      assert.deepEqual(
+        observed.notes.map((note) => /answers (\d+)/.exec(note)?.[1]),
+        ['429', '503'],
+      );
+    });
+  });
+
   test('a request fails with its reason at the fifth failure', async () => {
     await withScript(Array(5).fill(failed(503)), async (observed) => {
       await assert.rejects(post(observed), (error) => {

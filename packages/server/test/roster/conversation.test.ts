@@ -1,6 +1,9 @@
 /** `rollcall export` and `rollcall sync` of threads and messages, through the API of a server. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { ApiConnection } from '../../src/cli/roster/api-connection.ts';
+import { exportConversations } from '../../src/cli/roster/conversation-export.ts';
+import { fixedToken } from '../../src/cli/roster/token-source.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { Project } from '../support/project-client.ts';
 import { counts, exportText, flagsOf, jsonLines, runCli, syncText } from './roster-cli.ts';
@@ -45,6 +48,14 @@ const threadsOf = (project: Project) =>
   project.get('/v1/threads').then(({ text }) => JSON.parse(text).threads);
 const messagesOf = async (project: Project, id: string) =>
   JSON.parse((await project.get(`/v1/threads/${id}/messages`)).text).messages as { id: string }[];
+
+/** Writes a message in each of the threads. */
+async function write(project: Project, threads: readonly string[]): Promise<void> {
+  for (const id of threads) {
+    const body = { id: `in ${id}`, authorID: 'ann', content: markdown('now') };
+    assert.equal((await project.post(`/v1/threads/${id}/messages`, body)).status, 201);
+  }
+}
 
 const linesOf = (text: string) =>
   text
@@ -110,6 +121,38 @@ describe('threads and messages of rollcall sync and rollcall export', () => {
     assert.deepEqual([json.messages, json.refused], [counts(0, 0, 7), 0]);
     const { text } = await project.get('/v1/threads/t%2F1/messages/a');
     assert.notEqual(JSON.parse(text).deletedTimestamp, null);
+  });
+
+  test('an export has each thread once, also those in which users write while it is read', async () => {
+    const project = await server.project();
+    // Two pages of the list, the latest first.
+    const metadata = { text: 'x'.repeat(12_000) };
+    const ids = Array.from({ length: 500 }, (_, index) => `t${String(index).padStart(3, '0')}`);
+    const lines = ids.map((id, index) => ({
+      ...{ type: 'thread', id, groupID: 'g', name: id, metadata },
+      createdTimestamp: new Date(Date.parse(AT) + index).toISOString(),
+    }));
+    await syncText(project, jsonLines([...users, group, ...lines]), '--concurrency', '16');
+    const connection = new ApiConnection({
+      url: new URL(project.url),
+      tokens: fixedToken(project.token),
+      onRetry: (note) => assert.fail(note),
+    });
+    const found: { type: string; id: string }[] = [];
+    try {
+      const counts = { threads: 0, messages: 0, deletedMessages: 0 };
+      for await (const text of exportConversations(connection, 1, counts)) {
+        if (found.length === 0) await write(project, ['t000', 't001', 't499']);
+        found.push(...(linesOf(text) as typeof found));
+      }
+      assert.equal(counts.threads, 500);
+    } finally {
+      connection.close();
+    }
+    const threads = found.filter(({ type }) => type === 'thread').map(({ id }) => id);
+    assert.deepEqual(threads.toSorted(), ids);
+    const late = found.filter(({ type }) => type === 'message').map(({ id }) => id);
+    assert.deepEqual(late.filter((id) => id !== 'in t499').toSorted(), ['in t000', 'in t001']);
   });
 
   const rejected: readonly [what: string, line: object, reason: RegExp][] = [

@@ -180,6 +180,32 @@ describe('messages with a client token', () => {
     );
   });
 
+  test('createThread makes the thread where the one of another group is deleted meanwhile, and is ignored where one is made', async () => {
+    const { project, u } = await threeBrowsers();
+    const body = { id: 'm', content: textContent('x'), createThread: { groupID: 'h', name: 'New' } };
+    const ofG = { groupID: 'g', name: 'T' };
+    const isMade = new Set<boolean>();
+    for (let round = 0; round < 60; round += 1) {
+      const [deleted, made] = [`deleted${round}`, `made${round}`];
+      expectDone(await project.put(threadPath(deleted), ofG));
+      const post = (id: string) => u.post(`/v1/client/threads/${id}/messages`, body);
+      const isFirst = round % 2 === 0;
+      const [early, removed] = [isFirst ? post(deleted) : null, project.delete(threadPath(deleted))];
+      const [first, second, put] = await Promise.all([
+        early ?? post(deleted),
+        post(made),
+        project.post('/v1/threads', { ...ofG, id: made }),
+        removed,
+      ]);
+      for (const { status, text } of [first, second]) assert.equal(status, 201, text);
+      const left = await project.get(threadPath(deleted));
+      if (left.status === 200) assert.equal(expectOk<{ groupID: string }>(left).groupID, 'h');
+      isMade.add(left.status === 200);
+      assert.equal((await threadOf(project, made)).groupID, put.status === 201 ? 'g' : 'h');
+    }
+    assert.ok(isMade.has(true), 'a deletion won');
+  });
+
   test('a thread of another group is thread_not_found for createThread too, and gets no message', async () => {
     const { project, v } = await threeBrowsers();
     expectDone(await project.put('/v1/groups/other', { name: 'Other', members: ['u', 'v'] }));

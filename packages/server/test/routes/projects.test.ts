@@ -292,6 +292,17 @@ describe('POST /v1/projects/<ID>/rotate-secret', () => {
     assert.equal((await opens(id, rotated.secret)).status, 200);
   });
 
+  test('a rotation with an overlap of 0 ends the old secret for good, also by a clock that is behind or set back', async () => {
+    const { id, secret } = await create();
+    await rotate(id, { overlap_seconds: 0 });
+    clock.jump(-5_000);
+    try {
+      expectError(await opens(id, secret), 401, 'invalid_project_token');
+    } finally {
+      clock.jump(5_000);
+    }
+  });
+
   test('a project has one previous secret: a second rotation ends the first one', async () => {
     const { id, secret } = await create();
     const second = await rotate(id, {});

@@ -230,6 +230,26 @@ describe('the order of checks: the first failure answers', () => {
     expectError(required, 400, 'invalid_field', 'query parameter groupID');
   });
 
+  test('a malformed escape in the path is invalid_field, after earlier errors of body and query, and beside other invalid fields', async () => {
+    const put = (body: string, query = '') => project.send('PUT', `/v1/groups/%FF${query}`, body);
+    expectError(await put('['), 400, 'invalid_request');
+    expectError(await put('{"nick":1}'), 400, 'unexpected_field', 'nick');
+    expectError(await put('{"name":"G"}', '?nick=1'), 400, 'unexpected_field', 'query parameter nick');
+    expectError(await put('{"status":7}'), 400, 'missing_field', 'name');
+    expectError(
+      await put('{"name":7}', '?a=%zz'),
+      400,
+      'invalid_field',
+      'id in the path',
+      'name',
+      'parameter a',
+    );
+    const list = await project.get('/v1/groups/%FF/members?limit=%31%30&token=x');
+    assert.doesNotMatch(expectError(list, 400, 'invalid_field', 'id in the path', 'token'), /limit/);
+    const both = await project.get('/v1/threads/%00/messages/%FF');
+    expectError(both, 400, 'invalid_field', 'id in the path', 'messageId in the path');
+  });
+
   test('unknown references are reported before conflicts', async () => {
     const group = { id: 'g', name: 'G', members: ['nobody'] };
     expectError(await project.post('/v1/groups', group), 401, 'user_not_found', 'nobody');

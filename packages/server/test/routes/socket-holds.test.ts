@@ -35,6 +35,22 @@ describe('presence that a socket holds beside other holders', () => {
     });
   });
 
+  test('data that an update over HTTP gives or clears stay as they are where a socket of its connectionID holds the location', async () => {
+    const p = await Presence.inNewProject(server);
+    await withSockets(async (keep) => {
+      const socket = await keep(SocketClient.of(p.project, 'a', 'g', { connectionID: 'page-1' }));
+      await socket.ok('present', { location: AT, data: { x: 1 } });
+      await socket.ok('present', { location: PARAGRAPH_1, data: { x: 1 } });
+      expectOk(await p.put('a', { location: AT, connectionID: 'page-1', data: null }));
+      expectOk(await p.put('a', { location: PARAGRAPH_1, connectionID: 'page-1', data: { x: 2 } }));
+      await p.pass(clock, LIFE_SECONDS);
+      assert.deepEqual((await p.page({ expand: 'data' })).users[0]?.ephemeral, {
+        locations: [AT, PARAGRAPH_1],
+        data: [null, { x: 2 }],
+      });
+    });
+  });
+
   test('a batch that removes a member and adds them again leaves them where their socket holds a location', async () => {
     const p = await Presence.inNewProject(server);
     await withSockets(async (keep) => {

@@ -160,6 +160,29 @@ describe('a connection that is reset', () => {
     });
   });
 
+  test('a stream that closes does not end what an open socket holds where an update over HTTP came after its frame', async () => {
+    const p = await Presence.inNewProject(server);
+    const page = { connectionID: 'page-1' };
+    await withSockets(async (keep) => {
+      const watcher = await keep(watcherOf(p));
+      const browser = Browser.of(p.project, 'a');
+      const path = `/v1/client/presence?${new URLSearchParams({ groupID: 'g', ...page })}`;
+      const reader = await StreamReader.open({ url: p.project.url, token: browser.token }, path);
+      await reader.snapshot();
+      const socket = await keep(SocketClient.of(p.project, 'a', 'g', page));
+      await socket.ok('present', { location: AT });
+      // A page that could open no socket for a moment sends it, and it arrives later than the frame.
+      expectOk(await browser.putPresence({ groupID: 'g', location: AT, ...page }));
+      reader.close();
+      await until('the server to notice it', async () => (await openPresenceStreams(p.project)) === 1);
+      await p.pass(clock, LIFE_SECONDS);
+      assert.deepEqual(await p.locationsOf('a'), [AT]);
+      await socket.ok('absent', { location: AT });
+      await watcher.event('arrived');
+      assert.equal((await watcher.event('departed')).data.reason, 'absent');
+    });
+  });
+
   test('a connectionID that comes back with a token of another group keeps nothing in the group before', async () => {
     const p = await Presence.inNewProject(server);
     const page = { connectionID: 'page-1' };

@@ -80,8 +80,9 @@ export class StoreModel implements Store {
     rotateSecret: async (key, { secret, previousValidUntil }, context) => {
       const change = (before: ProjectRecord) => ({
         secret,
-        previousSecret: before.secret,
-        previousValidUntil,
+        ...(previousValidUntil > context.now
+          ? { previousSecret: before.secret, previousValidUntil }
+          : { previousSecret: null, previousValidUntil: null }),
       });
       return this.#changeProject(key, change, 'project.secret_rotated', context);
     },

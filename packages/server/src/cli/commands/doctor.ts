@@ -10,7 +10,7 @@ import { printJson, printLine } from '../output.ts';
 import { RollcallCommand } from '../rollcall-command.ts';
 import { addServerUrlOption, findServer } from '../server-url.ts';
 import { visibleText } from '../visible-text.ts';
-import { STORE_SETTINGS, type StoreFlags } from '../with-store.ts';
+import { requireOneStore, STORE_SETTINGS, type StoreFlags } from '../with-store.ts';
 
 interface DoctorFlags extends StoreFlags {
   readonly redisUrl?: string;
@@ -33,6 +33,7 @@ export function doctorCommand(): RollcallCommand {
 }
 
 async function examine(flags: DoctorFlags): Promise<void> {
+  requireOneStore(flags);
   const { dataDir, databaseUrl, redisUrl } = flags;
   const settings = loadSettings(process.env, { dataDir, databaseUrl, redisUrl });
   const checks: Check[] = [

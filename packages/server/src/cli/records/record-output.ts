@@ -12,7 +12,7 @@ interface RecordOutput {
   /** Null is standard output. */
   readonly path: string | null;
   readonly gzip: boolean;
-  /** The access rights of a new file. Default: what the account's umask leaves of 0666. */
+  /** The access rights of the file. Default: those of the one that it replaces, or what the account's umask leaves of 0666. */
   readonly mode?: number;
 }
 
@@ -27,10 +27,12 @@ export async function writeRecords(
   if (path === null || (await isStandardOutput(path))) return write(text, gzip, process.stdout);
   if (!(await isReplaceable(path))) return write(text, gzip, createWriteStream(path));
   const file = await linkedFile(path);
+  const access = mode ?? (await accessTo(file));
   // Of this run alone: another one can write to the same path.
   const partial = `${file}.${randomUUID()}.partial`;
   try {
-    await write(text, gzip, createWriteStream(partial, { flags: 'wx', flush: true, ...(mode && { mode }) }));
+    const options = { flags: 'wx', flush: true, ...(access !== null && { mode: access }) };
+    await write(text, gzip, createWriteStream(partial, options));
     await rename(partial, file);
   } catch (error) {
     await rm(partial, { force: true });
@@ -68,4 +70,10 @@ async function linkedFile(path: string): Promise<string> {
     const target = await readlink(path).catch(() => null);
     return target === null ? path : linkedFile(resolve(await realpath(dirname(path)), target));
   }
+}
+
+/** The access rights of a file; null where there is none. */
+async function accessTo(file: string): Promise<number | null> {
+  const found = await stat(file).catch(() => null);
+  return found === null ? null : found.mode & 0o777;
 }

@@ -18,29 +18,33 @@ export class ApiError extends Error {}
 interface ApiConnectionOptions {
   readonly url: URL;
   readonly tokens: TokenSource;
-  /** Called with one line for each failure after which the request is sent again. */
+  /** Called with one line for each failure after which the request is sent again, and once where the rate limit is exceeded. */
   readonly onRetry: (note: string) => void;
-  /** Requests that fail temporarily are sent again until the connection is closed. Default: for some seconds. */
+  /** Requests that fail temporarily are sent again until the connection is closed. Default: for some seconds. Those that exceed the rate limit always are. */
   readonly isPatient?: boolean;
   /** Resolves after so many milliseconds. Default: the machine's timer. */
   readonly wait?: (ms: number) => Promise<unknown>;
 }
 
-/** Pauses before a request is sent again, in milliseconds; when they are used up, the failure is final, or the last one goes on. */
+/** Pauses before a request is sent again, in milliseconds. After so many failures the next one is final, or the last pause goes on. */
 const PAUSES_MS = [500, 1_000, 2_000, 4_000];
 const LAST_PAUSE = PAUSES_MS.length - 1;
 /** The longest pause that is taken from Retry-After. */
 const PAUSE_MAX_MS = 60_000;
-const TEMPORARY_STATUSES = new Set([429, 500, 502, 503, 504]);
+const TOO_MANY_REQUESTS = 429;
+/** The shortest pause after one too many, whatever Retry-After is: they are sent again without end. */
+const LIMITED_PAUSE_MIN_MS = 500;
+const TEMPORARY_STATUSES = new Set([TOO_MANY_REQUESTS, 500, 502, 503, 504]);
 
 /**
- * The API of a running server, for one project. Requests that fail temporarily (no connection, 429, 5xx) are sent again,
- * so only requests that may be applied twice are sent here.
+ * The API of a running server, for one project. Requests that fail temporarily (no connection, 5xx) or exceed the rate limit (429)
+ * are sent again, so only requests that may be applied twice are sent here.
  */
 export class ApiConnection {
   readonly #exchange: HttpExchange;
   readonly #options: ApiConnectionOptions;
   readonly #closing = new AbortController();
+  #isLimitNoted = false;
 
   constructor(options: ApiConnectionOptions) {
     this.#options = options;
@@ -50,13 +54,18 @@ export class ApiConnection {
   /** @throws ApiError when the server does not come back, or rejects the token */
   async request(method: string, path: string, body?: string): Promise<ApiAnswer> {
     const { isPatient = false, onRetry } = this.#options;
+    let failures = 0;
     for (let attempt = 0; ; attempt += 1) {
       const outcome = await this.#attempt(method, path, body);
       if ('answer' in outcome) return readAnswer(outcome.answer);
-      const pause = outcome.pauseMs ?? PAUSES_MS[isPatient ? Math.min(attempt, LAST_PAUSE) : attempt];
-      const isFinal = this.#closing.signal.aborted || (!isPatient && attempt > LAST_PAUSE);
-      if (isFinal || pause === undefined) throw new ApiError(outcome.failure);
-      onRetry(`${outcome.failure}; trying again in ${pause / 1_000} s`);
+      // What is above the rate limit has not failed: the server takes it later, however many other requests come meanwhile.
+      if (!outcome.isLimited) failures += 1;
+      const isFinal = this.#closing.signal.aborted || (!isPatient && failures > PAUSES_MS.length);
+      if (isFinal) throw new ApiError(outcome.failure);
+      const pause = outcome.pauseMs ?? PAUSES_MS[Math.min(attempt, LAST_PAUSE)] ?? 0;
+      if (!outcome.isLimited || !this.#isLimitNoted)
+        onRetry(`${outcome.failure}; trying again in ${pause / 1_000} s`);
+      this.#isLimitNoted ||= outcome.isLimited;
       await this.#wait(pause);
     }
   }
@@ -81,11 +90,13 @@ export class ApiConnection {
       if (!TEMPORARY_STATUSES.has(answer.status)) return { answer };
       return {
         failure: `the server answers ${answer.status} ${reasonOf(answer)}`,
+        isLimited: answer.status === TOO_MANY_REQUESTS,
         pauseMs: demandedPauseMs(answer),
       };
     } catch (error) {
       if (!(error instanceof ConnectionError)) throw error;
-      return { failure: `no answer from ${this.#options.url.origin} (${error.message})`, pauseMs: null };
+      const failure = `no answer from ${this.#options.url.origin} (${error.message})`;
+      return { failure, isLimited: false, pauseMs: null };
     }
   }
 
@@ -97,7 +108,10 @@ export class ApiConnection {
   }
 }
 
-type Attempt = { readonly answer: Answer } | { readonly failure: string; readonly pauseMs: number | null };
+type Attempt =
+  | { readonly answer: Answer }
+  /** `isLimited`: the server takes no more requests now. */
+  | { readonly failure: string; readonly isLimited: boolean; readonly pauseMs: number | null };
 
 /** Not-found codes are 401 too; only what is wrong with the token has a challenge. */
 const isTokenFailure = ({ status, headers }: Answer) =>
@@ -141,8 +155,9 @@ function reasonOf(answer: Answer): string {
 }
 
 /** The pause that `Retry-After` demands, in milliseconds; null where there is none. */
-function demandedPauseMs({ headers }: Answer): number | null {
+function demandedPauseMs({ status, headers }: Answer): number | null {
   const header = headers['retry-after'];
   const ms = header === undefined ? null : retryAfterMs(header, Date.now());
-  return ms === null ? null : Math.min(Math.max(ms, 0), PAUSE_MAX_MS);
+  const least = status === TOO_MANY_REQUESTS ? LIMITED_PAUSE_MIN_MS : 0;
+  return ms === null ? null : Math.min(Math.max(ms, least), PAUSE_MAX_MS);
 }

@@ -53,9 +53,33 @@ interface Begun {
   readonly first: IteratorResult<unknown, void>;
 }
 
+/**
+ * Each thread once; their IDs are stored in memory. The list has the latest activity first, so a thread in which someone writes
+ * moves ahead of the page that is read next. Therefore what has been active since the list was begun is read again, until that
+ * has nothing new.
+ */
 async function* threads(connection: ApiConnection): AsyncGenerator<Thread> {
-  for await (const page of listPages(connection, '/v1/threads')) yield* (page as ThreadList).threads;
+  const known = new Set<string>();
+  let [begunAt, before] = ['', -1];
+  while (known.size > before) {
+    const since = begunAt;
+    before = known.size;
+    begunAt = '';
+    for await (const page of listPages(connection, '/v1/threads')) {
+      const { threads: found } = page as ThreadList;
+      begunAt ||= activityOf(found[0]);
+      for (const thread of found) {
+        if (known.has(thread.id)) continue;
+        known.add(thread.id);
+        yield thread;
+      }
+      if (activityOf(found.at(-1)) < since) break;
+    }
+  }
 }
+
+const activityOf = (thread: Thread | undefined): string =>
+  thread?.lastMessageTimestamp ?? thread?.createdTimestamp ?? '';
 
 function threadLine(thread: Thread): ThreadLine {
   const { id, groupID, name, url, location, metadata, createdTimestamp, resolvedTimestamp } = thread;

@@ -15,12 +15,14 @@ interface Update {
 
 interface Region {
   writtenAt: number;
+  /** A slow store may take longer than the interval: another write at once could be stored before this one. */
+  isWriting: boolean;
   /** The last update since then, and the promise that answers all that it stands for. */
   waiting: { update: Update; readonly written: PromiseWithResolvers<void> } | null;
 }
 
 /**
- * The durable presence of one socket: of each region one write a second, that of the last update. An update that another one
+ * The durable presence of one socket: of each region one write a second and one at a time, that of the last update. An update that another one
  * replaces is answered with it. As many regions are remembered as frames come within a second.
  */
 export class DurableUpdates {
@@ -28,6 +30,7 @@ export class DurableUpdates {
   readonly #clock: Clock;
   readonly #regions = new Map<string, Region>();
   #stop: (() => void) | null = null;
+  #isClosed = false;
 
   constructor({ clients, clock }: { readonly clients: ClientSessions; readonly clock: Clock }) {
     this.#clients = clients;
@@ -45,17 +48,19 @@ export class DurableUpdates {
       return region.waiting.written.promise;
     }
     this.#stop ??= this.#clock.every(CHECK_MS, () => this.#writeDue());
-    if (region === undefined || !isRecent(region, now)) {
-      this.#regions.set(key, { writtenAt: now, waiting: null });
-      return this.#write(update);
+    if (region === undefined || !isBusy(region, now)) {
+      const begun: Region = { writtenAt: now, isWriting: false, waiting: null };
+      this.#regions.set(key, begun);
+      return this.#write(begun, update);
     }
     const written = Promise.withResolvers<void>();
     region.waiting = { update, written };
     return written.promise;
   }
 
-  /** Writes what waits now. */
+  /** Writes what waits, at once or after the write of its region that is under way. */
   close(): void {
+    this.#isClosed = true;
     for (const region of this.#regions.values()) this.#flush(region);
     this.#end();
   }
@@ -63,7 +68,7 @@ export class DurableUpdates {
   #writeDue(): void {
     const now = this.#clock.now();
     for (const [key, region] of this.#regions) {
-      if (isRecent(region, now)) continue;
+      if (isBusy(region, now)) continue;
       if (region.waiting === null) {
         this.#regions.delete(key);
       } else {
@@ -76,12 +81,19 @@ export class DurableUpdates {
 
   #flush(region: Region): void {
     const { waiting } = region;
+    if (waiting === null || region.isWriting) return;
     region.waiting = null;
-    if (waiting !== null) this.#write(waiting.update).then(waiting.written.resolve, waiting.written.reject);
+    this.#write(region, waiting.update).then(waiting.written.resolve, waiting.written.reject);
   }
 
-  async #write({ writer, change }: Update): Promise<void> {
-    await this.#clients.putPresence(writer, change);
+  async #write(region: Region, { writer, change }: Update): Promise<void> {
+    region.isWriting = true;
+    try {
+      await this.#clients.putPresence(writer, change);
+    } finally {
+      region.isWriting = false;
+      if (this.#isClosed) this.#flush(region);
+    }
   }
 
   #end(): void {
@@ -90,5 +102,6 @@ export class DurableUpdates {
   }
 }
 
-/** Also after the clock was set back. */
-const isRecent = ({ writtenAt }: Region, now: number) => Math.abs(now - writtenAt) < INTERVAL_MS;
+/** Whether the next write waits. Also after the clock was set back. */
+const isBusy = ({ writtenAt, isWriting }: Region, now: number) =>
+  isWriting || Math.abs(now - writtenAt) < INTERVAL_MS;

@@ -12,6 +12,7 @@ import {
   WATCH_LEASE_MS,
 } from '../presence-store.ts';
 import { detachString } from './detach.ts';
+import { EventHistory } from './event-history.ts';
 
 /** A watcher of the events after `after`. */
 interface WatcherState {
@@ -27,11 +28,8 @@ export class GroupLog implements PresenceScope {
   #leaseEndsAt: number;
   #offset = 0;
   #publishedTo = 0;
-  /** The event with offset n is at n % HISTORY_LENGTH; null when the log has ended. */
-  #history: (PresenceEvent | undefined)[] | null = [];
-  /** How many events the history has, and how much text. */
-  #count = 0;
-  #textLength = 0;
+  /** The last events, up to the offset; null when the log has ended. */
+  #history: EventHistory | null = new EventHistory();
   readonly #watching = new Set<WatcherState>();
   /** Events to be delivered. A watcher that makes a change in its call receives it after all have received this event. */
   readonly #undelivered: NumberedEvent[] = [];
@@ -56,14 +54,13 @@ export class GroupLog implements PresenceScope {
 
   /** With `upTo` does nothing where that position of the record, or a greater one, was published. */
   append(event: PresenceEvent, upTo?: number): void {
-    if (this.#history === null || (upTo !== undefined && upTo <= this.#publishedTo)) return;
+    const history = this.#history;
+    if (history === null || (upTo !== undefined && upTo <= this.#publishedTo)) return;
     this.#publishedTo = upTo ?? this.#publishedTo;
-    if (this.#count === HISTORY_LENGTH) this.#dropOldest(this.#history);
     this.#offset += 1;
-    this.#history[this.#offset % HISTORY_LENGTH] = event;
-    this.#count += 1;
-    this.#textLength += textLength(event);
-    while (this.#count > 1 && this.#textLength > HISTORY_MAX_LENGTH) this.#dropOldest(this.#history);
+    history.push(event);
+    while (history.length > HISTORY_LENGTH || (history.length > 1 && history.textLength > HISTORY_MAX_LENGTH))
+      history.shift();
     if (this.#watching.size === 0) return;
     this.#undelivered.push([this.#offset, event]);
     if (this.#undelivered.length === 1) this.#deliver();
@@ -91,20 +88,11 @@ export class GroupLog implements PresenceScope {
   }
 
   #since({ epoch, offset }: PresencePosition): NumberedEvent[] | null {
+    const history = this.#history;
     const missed = this.#offset - offset;
-    if (this.#history === null || epoch !== this.#epoch || missed < 0 || missed > this.#count) return null;
-    const events: NumberedEvent[] = [];
-    for (let next = offset + 1; next <= this.#offset; next += 1) {
-      events.push([next, this.#history[next % HISTORY_LENGTH] as PresenceEvent]);
-    }
-    return events;
-  }
-
-  #dropOldest(history: (PresenceEvent | undefined)[]): void {
-    const index = (this.#offset - this.#count + 1) % HISTORY_LENGTH;
-    this.#textLength -= textLength(history[index] as PresenceEvent);
-    history[index] = undefined;
-    this.#count -= 1;
+    if (history === null || epoch !== this.#epoch || missed < 0 || missed > history.length) return null;
+    const first = history.length - missed;
+    return Array.from({ length: missed }, (_, index) => [offset + 1 + index, history.at(first + index)]);
   }
 
   #deliver(): void {
@@ -117,13 +105,4 @@ export class GroupLog implements PresenceScope {
       this.#undelivered.length = 0;
     }
   }
-}
-
-/** The length of the locations, data and user IDs of an event; the rest is short. */
-function textLength(event: PresenceEvent): number {
-  if ('userIds' in event) return event.userIds.reduce((sum, id) => sum + id.length, 0);
-  if (!('location' in event)) return 0;
-  const from = 'from' in event ? (event.from?.length ?? 0) : 0;
-  const data = 'data' in event ? (event.data?.length ?? 0) : 0;
-  return event.userId.length + event.location.length + from + data;
 }

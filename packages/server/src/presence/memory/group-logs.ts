@@ -1,7 +1,7 @@
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { PresenceEvent, PresenceScope, PresenceWatch, PresenceWatcher } from '../presence-store.ts';
+import { ScopedMap } from '../scoped-map.ts';
 import { GroupLog } from './group-log.ts';
-import { ScopedMap } from './scoped-map.ts';
 
 /**
  * The logs of watched groups. A log whose lease ran out is ended when it is next read, so that a watch which was not

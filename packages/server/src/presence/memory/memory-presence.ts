@@ -25,13 +25,13 @@ import {
   type UserLocations,
 } from '../presence-store.ts';
 import { regionName } from '../region-name.ts';
+import { ScopedMap } from '../scoped-map.ts';
 import { Deadlines } from './deadlines.ts';
 import { detachedClone, detachString } from './detach.ts';
 import { GroupLogs } from './group-logs.ts';
 import { Lease, type Presence } from './presence.ts';
 import { PresenceRecords } from './presence-records.ts';
 import { PresentGroup, type Tally } from './present-group.ts';
-import { ScopedMap } from './scoped-map.ts';
 import { bytesOf, isLive, shownLocations } from './shown.ts';
 import { Transitions } from './transitions.ts';
 

@@ -63,7 +63,7 @@ export class PresenceRecords {
   /** True where the data changed. */
   setData(presence: Presence, data: Json | null): boolean {
     if ((presence.record?.data ?? null) === data) return false;
-    this.recordOf(presence).data = data === null ? null : detachString(data);
+    this.recordOf(presence).data = data;
     return true;
   }
 

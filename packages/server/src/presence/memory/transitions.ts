@@ -93,9 +93,9 @@ export class Transitions {
   #add(group: PresentGroup, regionText: string, update: PresenceUpdate): Presence {
     const { directory } = group;
     const membership = { userId: sharedUserId(directory, update.userId), incarnation: update.incarnation };
-    const location = directory.textOf(update.location) ?? detachString(update.location);
+    const location = directory.textOf(update.location) ?? update.location;
     const isOwnRegion = regionText === update.location;
-    const region = isOwnRegion ? location : (directory.textOf(regionText) ?? detachString(regionText));
+    const region = isOwnRegion ? location : (directory.textOf(regionText) ?? regionText);
     const presence = new Presence(group, membership, region, location, update.expiresAt);
     if (update.connection !== undefined) presence.record = newRecord(detachString(update.connection));
     group.add(presence);
@@ -108,9 +108,7 @@ export class Transitions {
     const { location, data, now } = update;
     const { directory } = presence.group;
     const wasLive = isLive(presence, now);
-    if (location !== presence.location) {
-      directory.move(presence, directory.textOf(location) ?? detachString(location));
-    }
+    if (location !== presence.location) directory.move(presence, directory.textOf(location) ?? location);
     this.#records.renew(presence, update.lease, update.expiresAt);
     // The data of a presence end with it.
     if (data !== undefined || !wasLive) this.#records.setData(presence, data ?? null);

@@ -2,8 +2,8 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { PresenceFilter } from '../../core/presence-reading.ts';
 import { entryEvents, heartbeatText } from '../../wire/event-text.ts';
 import { mergeEntries } from '../events/merge-entries.ts';
-import type { Entry, ReaderEvent } from '../events/reader-event.ts';
-import { RecentEntries } from '../events/recent-entries.ts';
+import type { Entry, ReaderEvent, StoredEntry } from '../events/reader-event.ts';
+import type { RecentEntries } from '../events/recent-entries.ts';
 import { commentOf, textOf } from '../text/events-text.ts';
 import type { Text } from '../text/pieces.ts';
 import type { FeedState } from '../views/feed-state.ts';
@@ -46,7 +46,7 @@ export class Channel {
   #isOpen = false;
   #isPumping = false;
   #isPumpDue = false;
-  #pending: Entry[] = [];
+  #pending: StoredEntry[] = [];
   readonly #recent: RecentEntries;
   #sentTo: number;
   /** The batch that is being sent. */
@@ -65,8 +65,7 @@ export class Channel {
     this.#onDefect = onDefect;
     this.#sentTo = state.offset;
     this.#missedPrefix = state.missedTexts.newPrefix();
-    this.#recent = new RecentEntries(state.offset);
-    state.entries.add(this.#recent);
+    this.#recent = state.entries.newList(state.offset);
   }
 
   /** Releases what is stored for it. Call it when it has no readers. Idempotent. */
@@ -249,7 +248,7 @@ export class Channel {
     const { offset: to } = this.#state;
     const batch = {
       from: this.#sentTo,
-      first: (entries[0] as Entry).offset,
+      first: (entries[0] as StoredEntry).offset,
       to,
       text: this.#state.batchText.of({
         entries,

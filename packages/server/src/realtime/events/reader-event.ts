@@ -25,10 +25,11 @@ export type Arrival = Extract<ReaderEvent, { type: 'arrived' }>;
 export interface Entry {
   readonly offset: number;
   readonly event: ReaderEvent;
-  /** How many lists store the entry. Undefined until one has. */
-  lists?: number | undefined;
-  /** No list stores the entry any longer, because the group's channels store too much. */
-  isDropped?: boolean;
+}
+
+/** An entry that the channels of a group store, with its number among theirs. */
+export interface StoredEntry extends Entry {
+  readonly number: number;
 }
 
 export const arrived = (
@@ -61,8 +62,8 @@ export const durable = (userId: string, location: Json, at: number, isNew = true
   isNew,
 });
 
-/** How many characters an entry stores, about. */
-export function textLength({ event }: Entry): number {
+/** How many characters an event has, about. */
+export function textLength(event: ReaderEvent): number {
   if (event.type === 'user') {
     const { name, profilePictureUrl } = event.user;
     return event.userId.length + (name?.length ?? 0) + (profilePictureUrl?.length ?? 0);

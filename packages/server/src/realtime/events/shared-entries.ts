@@ -1,6 +1,6 @@
-import { EntryQueue } from './entry-queue.ts';
-import type { Entry, ReaderEvent } from './reader-event.ts';
-import type { RecentEntries } from './recent-entries.ts';
+import { EntryRows } from './entry-rows.ts';
+import type { ReaderEvent, StoredEntry } from './reader-event.ts';
+import { RecentEntries } from './recent-entries.ts';
 
 /** How many entries the channels of a group store together, and how much text in them. */
 const ENTRIES_MAX = 10_000;
@@ -9,29 +9,32 @@ const TEXT_MAX_LENGTH = 4_000_000;
 /**
  * The entries of a group's channels: channels that show the same event share one entry. Above a limit for the whole group
  * the older half is dropped from every channel; a channel by itself stores fewer (see RecentEntries). An entry takes some
- * 150 bytes and its text, and 8 bytes in each channel that shows it. What channels have yet to send is stored besides. The
+ * 72 bytes and its text, and 8 bytes in each channel that shows it. What channels have yet to send is stored besides. The
  * oldest entries go when no channel stores them any more.
  */
 export class SharedEntries {
   readonly #lists = new Set<RecentEntries>();
-  readonly #entries = new EntryQueue();
+  readonly #rows = new EntryRows();
   #offset = -1;
   /** The first entry at the last offset. */
-  #first: Entry | null = null;
+  #first: StoredEntry | null = null;
   /** All of them, by the event itself and by its content, where channels made an event each. Null at most offsets, which have one. */
-  #all: Map<ReaderEvent | string, Entry> | null = null;
+  #all: Map<ReaderEvent | string, StoredEntry> | null = null;
 
-  add(list: RecentEntries): void {
+  /** The entries of another channel, whose readers have everything up to this offset. */
+  newList(from: number): RecentEntries {
+    const list = new RecentEntries(this.#rows, from);
     this.#lists.add(list);
+    return list;
   }
 
-  /** Idempotent. */
+  /** The channel was closed: its list has nothing from then on. Idempotent. */
   remove(list: RecentEntries): void {
-    if (this.#lists.delete(list)) list.release();
+    if (this.#lists.delete(list)) list.restart(Number.POSITIVE_INFINITY);
   }
 
   /** The entry for an event that a channel shows. Events of one offset come together. */
-  entryOf(offset: number, event: ReaderEvent): Entry {
+  entryOf(offset: number, event: ReaderEvent): StoredEntry {
     if (offset !== this.#offset || this.#first === null) {
       this.#offset = offset;
       this.#all = null;
@@ -48,19 +51,25 @@ export class SharedEntries {
     return entry;
   }
 
-  #add(offset: number, event: ReaderEvent): Entry {
-    const entry: Entry = { offset, event, lists: undefined, isDropped: false };
-    this.#entries.push(entry);
+  #add(offset: number, event: ReaderEvent): StoredEntry {
+    const number = this.#rows.push({ offset, event });
     this.#trim();
-    return entry;
+    return { offset, event, number };
   }
 
   #trim(): void {
-    const entries = this.#entries;
-    while (entries.first?.lists === 0) entries.shift();
-    if (entries.length <= ENTRIES_MAX && entries.textLength <= TEXT_MAX_LENGTH) return;
-    while (entries.length > ENTRIES_MAX / 2 || entries.textLength > TEXT_MAX_LENGTH / 2)
-      (entries.shift() as Entry).isDropped = true;
-    for (const list of this.#lists) list.trim();
+    const rows = this.#rows;
+    while (rows.isFirstUnused) rows.shift();
+    if (rows.length <= ENTRIES_MAX && rows.textLength <= TEXT_MAX_LENGTH) return;
+    let left = rows.textLength;
+    let from = rows.from;
+    for (
+      const end = from + rows.length;
+      end - from > ENTRIES_MAX / 2 || left > TEXT_MAX_LENGTH / 2;
+      from += 1
+    )
+      left -= rows.lengthOf(from);
+    for (const list of this.#lists) list.dropBefore(from);
+    while (rows.from < from) rows.shift();
   }
 }

@@ -50,7 +50,10 @@ export interface ProjectStore {
   /** The customer's projects, or with null those of all customers, in order of ID. */
   list(customerId: string | null): Promise<ProjectRecord[]>;
   rename(project: ProjectKey, name: string, context: WriteContext): Promise<Updated | Absent>;
-  /** The current secret becomes the previous one, valid until then. */
+  /**
+   * The current secret becomes the previous one, valid until then. One that ends with the write is not stored: a process whose
+   * clock is behind, or is set back, would accept it again.
+   */
   rotateSecret(project: ProjectKey, next: NewSecret, context: WriteContext): Promise<Updated | Absent>;
   /**
    * Removes the project and all of its data. From the moment this resolves its key is dead: writes with it reject with

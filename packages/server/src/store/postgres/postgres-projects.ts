@@ -42,7 +42,8 @@ const RENAME_PROJECT = `
   SELECT EXISTS (SELECT 1 FROM before), EXISTS (SELECT 1 FROM changed)`;
 const ROTATE_SECRET = `
   WITH changed AS (
-    UPDATE projects SET previous_secret = secret, previous_valid_until = $7, secret = $2
+    UPDATE projects SET secret = $2, previous_secret = CASE WHEN $7::bigint > $3::bigint THEN secret END,
+      previous_valid_until = CASE WHEN $7::bigint > $3::bigint THEN $7::bigint END
     WHERE project_id = $1 RETURNING 1),
   ${recorded('SELECT $6::text FROM changed', 3)}
   SELECT EXISTS (SELECT 1 FROM changed), TRUE`;

@@ -33,6 +33,8 @@ import { requireReferences } from './postgres-transfer-references.ts';
 
 /** How long a transfer may take, in milliseconds: a day, for a large store and a slow reader. */
 const TIME_LIMIT_MS = 24 * 3_600_000;
+/** A pipe whose reader rests, or a slow network, does not end an export. */
+const EXPORT_LIMITS = { idleMs: TIME_LIMIT_MS, totalMs: TIME_LIMIT_MS };
 
 /** The rows of each type of record; those of deleted projects are not among them. */
 const ROWS: Readonly<Record<RecordType, string>> = {
@@ -123,7 +125,7 @@ export const postgresTransfer = (settings: PostgresSettings, longReads: LongRead
 });
 
 async function* exportRecords(longReads: LongReads): AsyncGenerator<TransferRecord[]> {
-  using snapshot = await longReads.snapshot(null, TIME_LIMIT_MS);
+  using snapshot = await longReads.snapshot(null, EXPORT_LIMITS);
   for (const type of RECORD_TYPES) {
     await snapshot.read(`DECLARE export_${type} NO SCROLL CURSOR FOR ${ROWS[type]}`);
     for (;;) {

@@ -47,7 +47,8 @@ export function projectWrites({ prepare }: SqliteConnection): Writes<'projects'>
   const findName = prepare<[name: string]>('SELECT name FROM projects WHERE project_no = ?');
   const rename = prepare('UPDATE projects SET name = ? WHERE project_no = ?');
   const rotate = prepare(`
-    UPDATE projects SET previous_secret = secret, previous_valid_until = ?, secret = ? WHERE project_no = ?`);
+    UPDATE projects SET previous_secret = iif(?1 > ?2, secret, NULL), previous_valid_until = iif(?1 > ?2, ?1, NULL),
+      secret = ?3 WHERE project_no = ?4`);
   const remove = prepare('DELETE FROM projects WHERE project_no = ?');
   const insertDeleted = prepare('INSERT INTO deleted_projects (project_no) VALUES (?)');
   return {
@@ -68,8 +69,8 @@ export function projectWrites({ prepare }: SqliteConnection): Writes<'projects'>
       rename.run(name, project);
       return { kind: 'updated', changes: [{ type: 'project.renamed' }] };
     },
-    rotateSecret(project, next) {
-      if (rotate.run(next.previousValidUntil, next.secret, project) === 0) return { kind: 'absent' };
+    rotateSecret(project, { secret, previousValidUntil }, { now }) {
+      if (rotate.run(previousValidUntil, now, secret, project) === 0) return { kind: 'absent' };
       return { kind: 'updated', changes: [{ type: 'project.secret_rotated' }] };
     },
     /** Ends the project; `Purge` removes its data, which no read returns any more. */

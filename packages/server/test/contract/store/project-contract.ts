@@ -111,7 +111,7 @@ export function projectContract(lab: StoreLab): void {
     assert.deepEqual(await projectWith(lab.store, key), { ...before, name: 'Renamed' });
   });
 
-  test('a rotation makes the current secret the previous one, with its end; only one previous secret is stored', async () => {
+  test('a rotation makes the current secret the previous one, with its end; one previous secret at most is stored, and none that has ended', async () => {
     const { key } = await lab.project();
     const rotate = async (secret: string, previousValidUntil: number) => {
       const outcome = await lab.store.projects.rotateSecret(key, { secret, previousValidUntil }, CONTEXT);
@@ -121,6 +121,8 @@ export function projectContract(lab: StoreLab): void {
     };
     assert.deepEqual(await rotate('second', START + 5), ['second', 'project secret', START + 5]);
     assert.deepEqual(await rotate('third', START + 9), ['third', 'second', START + 9]);
+    assert.deepEqual(await rotate('fourth', CONTEXT.now + 1), ['fourth', 'third', CONTEXT.now + 1]);
+    assert.deepEqual(await rotate('fifth', CONTEXT.now), ['fifth', null, null]);
   });
 
   test('a deleted project is gone from every reading, and deleting it again is false', async () => {

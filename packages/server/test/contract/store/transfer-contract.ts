@@ -1,6 +1,6 @@
 /** A whole store as records: what an export has, and what an import makes of it. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mock, test } from 'node:test';
 import { StoreNotEmptyError } from '../../../src/store/ports/transfer.ts';
 import type { Store } from '../../../src/store/store.ts';
 import type { RecordOf, RecordType, TransferRecord } from '../../../src/store/transfer-records.ts';
@@ -13,6 +13,7 @@ const ODD = 'a "\\{},NULL\' \u{1f600}/%';
 const PAGE_1 = { page: '1' };
 const PAGE_2 = { page: ODD, site: 's' };
 const SITE = { site: 's' };
+const AN_HOUR_MS = 3_600_000;
 
 export function transferContract(lab: StoreLab): void {
   const { withStore, withTwo } = spacesOf(lab);
@@ -132,6 +133,24 @@ export function transferContract(lab: StoreLab): void {
       }
       const users_ = records.filter((record) => record.type === 'user');
       assert.deepEqual([users_.length, users_.some(({ name }) => name === 'late')], [2_100, false]);
+      assert.deepEqual(membersIn(records), users);
+    }));
+
+  test('an export waits for a reader that takes nothing for an hour at a time', () =>
+    withStore(async (from) => {
+      const roster = await newRoster(from);
+      const users = numbered('u', 2_100);
+      await roster.groupOf('g', ...users);
+      const records: TransferRecord[] = [];
+      mock.timers.enable({ apis: ['setTimeout'] });
+      try {
+        for await (const batch of from.transfer.export()) {
+          records.push(...batch);
+          mock.timers.tick(AN_HOUR_MS);
+        }
+      } finally {
+        mock.timers.reset();
+      }
       assert.deepEqual(membersIn(records), users);
     }));
 

@@ -9,14 +9,18 @@ import type { PostgresSettings } from './postgres-url.ts';
 
 /** How many long reads go on at once, on connections of their own; more wait for one to end. */
 const MOST_SNAPSHOTS = 4;
-/** A reader that takes nothing for so long loses its snapshot, because the server cannot remove old rows meanwhile. */
-const IDLE_LIMIT_MS = 30_000;
-/** The same while other readers wait for a snapshot. */
+/** When a snapshot ends, because the server cannot remove old rows meanwhile. In milliseconds. */
+interface SnapshotLimits {
+  /** Its reader takes nothing for so long. */
+  readonly idleMs: number;
+  /** It is so old, however steadily it is read. */
+  readonly totalMs: number;
+}
+
+/** Of a reader of the API. */
+const READER_LIMITS: SnapshotLimits = { idleMs: 30_000, totalMs: 5 * 60_000 };
+/** How long a reader may take nothing while other readers wait for a snapshot. */
 const CONTENDED_IDLE_LIMIT_MS = 1_000;
-/** No write waits for a snapshot's locks, so the server lets it be idle for longer than other transactions. */
-const SETTINGS = [['idle_in_transaction_session_timeout', 2 * IDLE_LIMIT_MS]] as const;
-/** A snapshot ends after so long, however steadily it is read. */
-const TOTAL_LIMIT_MS = 5 * 60_000;
 
 /**
  * One state of the store, for reads that take several statements. Ends when it is released, left idle, or too old. A
@@ -31,14 +35,21 @@ export class Snapshot implements Disposable {
   #idleSince = performance.now();
   #ended = false;
 
-  constructor(connection: PostgresConnection, until: number, totalLimitMs: number, onEnd: () => void) {
+  constructor(
+    connection: PostgresConnection,
+    until: number,
+    { idleMs, totalMs }: SnapshotLimits,
+    onEnd: () => void,
+  ) {
     this.#connection = connection;
     this.#onEnd = onEnd;
+    // No write waits for a snapshot's locks, so the server lets it be idle for longer than other transactions.
+    const settings = [['idle_in_transaction_session_timeout', 2 * idleMs]] as const;
     // The snapshot is taken by the first statement after it, which waits for it.
-    this.#begun = connection.begin('REPEATABLE READ READ ONLY', SETTINGS, until);
+    this.#begun = connection.begin('REPEATABLE READ READ ONLY', settings, until);
     this.#begun.catch(() => this.release());
-    this.#idle = setTimeout(() => this.release(), IDLE_LIMIT_MS).unref();
-    this.#total = setTimeout(() => this.release(), totalLimitMs).unref();
+    this.#idle = setTimeout(() => this.release(), idleMs).unref();
+    this.#total = setTimeout(() => this.release(), totalMs).unref();
   }
 
   get hasEnded(): boolean {
@@ -102,13 +113,13 @@ export class LongReads {
   }
 
   /** The newest state. Projects are served round robin. @throws StoreUnavailableError */
-  async snapshot(project: ProjectKey | null, totalLimitMs = TOTAL_LIMIT_MS): Promise<Snapshot> {
+  async snapshot(project: ProjectKey | null, limits = READER_LIMITS): Promise<Snapshot> {
     const until = performance.now() + ANSWER_WITHIN_MS;
     const leasing = this.#pool.lease(project, until);
     this.#makeRoom();
     const lease = await leasing;
     const { connection } = lease;
-    const snapshot: Snapshot = new Snapshot(connection, until, totalLimitMs, () => {
+    const snapshot: Snapshot = new Snapshot(connection, until, limits, () => {
       this.#taken.delete(snapshot);
       lease[Symbol.dispose]();
     });

@@ -1,5 +1,5 @@
-import type { ProjectKey } from '../../values/project-key.ts';
-import type { PresenceScope } from '../presence-store.ts';
+import type { ProjectKey } from '../values/project-key.ts';
+import type { PresenceScope } from './presence-store.ts';
 
 /** Entries by project and group. */
 export class ScopedMap<Entry extends PresenceScope> {

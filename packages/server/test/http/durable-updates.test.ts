@@ -1,0 +1,57 @@
+/** Durable updates of a socket, while the store takes longer than a second for one of them. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as nextIteration } from 'node:timers/promises';
+import type { ClientWriter } from '../../src/core/caller.ts';
+import type { ClientSessions } from '../../src/core/client-session.ts';
+import { presenceChange } from '../../src/core/presence-change.ts';
+import { DurableUpdates } from '../../src/http/socket/durable-updates.ts';
+import { MovedClock } from '../support/moved-clock.ts';
+
+const REGION = { doc: 'd' };
+const writer = {} as ClientWriter;
+const at = (line: string) =>
+  presenceChange({ location: { ...REGION, line }, exclusiveWithin: REGION, durable: true }, 'g');
+
+/** The lines that are written, the first of them only when `endFirst` is called. */
+function slowStore() {
+  const clock = new MovedClock();
+  const { promise: isFirstStored, resolve: endFirst, reject: failFirst } = Promise.withResolvers<void>();
+  const written: string[] = [];
+  const clients: Pick<ClientSessions, 'putPresence'> = {
+    putPresence(_writer, { location }) {
+      written.push(JSON.parse(location).line);
+      return written.length === 1 ? isFirstStored : Promise.resolve();
+    },
+  };
+  const updates = new DurableUpdates({ clients: clients as ClientSessions, clock });
+  return { clock, updates, written, endFirst, failFirst };
+}
+
+test('a durable update waits for the one before it of its region, so that the last one counts', async () => {
+  const { clock, updates, written, endFirst } = slowStore();
+  const answers = [updates.put(writer, at('1')), updates.put(writer, at('2'))];
+  clock.move(3_000);
+  answers.push(updates.put(writer, at('3')));
+  assert.deepEqual(written, ['1']);
+  endFirst();
+  await nextIteration();
+  clock.move(1_000);
+  await Promise.all(answers);
+  assert.deepEqual(written, ['1', '3']);
+  updates.close();
+  assert.equal(clock.timers, 0);
+});
+
+test('a durable update that waits when its socket closes is stored after the one before it, also where that is rejected', async () => {
+  const { clock, updates, written, failFirst } = slowStore();
+  const first = updates.put(writer, at('1'));
+  const second = updates.put(writer, at('2'));
+  updates.close();
+  assert.deepEqual(written, ['1']);
+  failFirst(new Error('the store is away'));
+  await assert.rejects(first);
+  await second;
+  assert.deepEqual(written, ['1', '2']);
+  assert.equal(clock.timers, 0);
+});
