@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { closedAfterTests } from '../../server/test/support/closing.ts';
 import { oneServer } from '../../server/test/support/one-server.ts';
 import type { Project } from '../../server/test/support/project-client.ts';
 import { until } from '../../server/test/support/waiting.ts';
 import { type Changes, changesOf, type RecordedChange } from '../src/changes/index.ts';
 import { Rollcall } from '../src/index.ts';
-import { clientsOfFile } from './support/clients-of-file.ts';
 import { rejects } from './support/rejects.ts';
 import { withScriptedClient } from './support/scripted-server.ts';
 import { cutStream, SOON, stream, written } from './support/scripted-streams.ts';
 
 const server = oneServer();
-const closed = clientsOfFile();
+const closed = closedAfterTests();
 
 interface Followed {
   readonly project: Project;

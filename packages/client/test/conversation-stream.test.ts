@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { clientToken } from '../../server/test/support/browser.ts';
+import { closedAfterTests } from '../../server/test/support/closing.ts';
 import { markdown, projectWithThread, textContent } from '../../server/test/support/conversation.ts';
 import { MovedClock } from '../../server/test/support/moved-clock.ts';
 import { oneServer } from '../../server/test/support/one-server.ts';
@@ -17,12 +18,11 @@ import {
   type ThreadsWatch,
   type Watch,
 } from '../src/index.ts';
-import { clientsOfFile } from './support/clients-of-file.ts';
 import { type Received, respond, type Script, withScriptedClient } from './support/scripted-server.ts';
 import { cutStream, errorEvent, SOON, stream, written } from './support/scripted-streams.ts';
 
 const server = oneServer();
-const closedAfter = clientsOfFile();
+const closedAfter = closedAfterTests();
 
 const hostOf = ({ token }: Project, url: string) => closedAfter(new Rollcall({ url, token }));
 

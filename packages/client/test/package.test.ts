@@ -1,31 +1,25 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { access, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
 import { jwt, seconds } from '../../server/test/support/jwt.ts';
 import { installPackages } from '../../server/test/support/packed.ts';
 import { withServer } from '../../server/test/support/server.ts';
+import { directoryOfFile } from '../../server/test/support/temporary-directory.ts';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../../..');
 
 /** The directory of a project in which the packed client is installed. */
-let project: string;
-let installed: string;
+const project = directoryOfFile('client');
+const installed = join(project, 'node_modules/@rollcall/client');
 
-before(async () => {
-  project = await mkdtemp(join(tmpdir(), 'rollcall-client-'));
-  await installPackages(project, ['client']);
-  installed = join(project, 'node_modules/@rollcall/client');
-});
-
-after(() => rm(project, { recursive: true, force: true }));
+before(() => installPackages(project, ['client']));
 
 test('the package has all files that it imports, and no dependency', async () => {
   const manifest = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'));

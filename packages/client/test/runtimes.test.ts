@@ -1,13 +1,13 @@
 /** The packed client in backends of each kind. */
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { fencesOf } from '../../server/test/docs/markdown.ts';
 import { runModule } from '../../server/test/packages/run-module.ts';
 import { installPackages } from '../../server/test/support/packed.ts';
 import { type TestServer, withServer } from '../../server/test/support/server.ts';
+import { directoryOfFile } from '../../server/test/support/temporary-directory.ts';
 import { within } from '../../server/test/support/waiting.ts';
 import { BUN, RUNTIMES } from './support/runtimes.ts';
 
@@ -15,14 +15,9 @@ import { BUN, RUNTIMES } from './support/runtimes.ts';
 const ENDS_WITHIN_MS = 20_000;
 
 /** The directory of a project in which the packed client is installed. */
-let project: string;
+const project = directoryOfFile('runtimes');
 
-before(async () => {
-  project = await mkdtemp(join(tmpdir(), 'rollcall-runtimes-'));
-  await installPackages(project, ['client']);
-});
-
-after(() => rm(project, { recursive: true, force: true }));
+before(() => installPackages(project, ['client']));
 
 async function write(file: string, code: string): Promise<void> {
   await mkdir(dirname(join(project, file)), { recursive: true });

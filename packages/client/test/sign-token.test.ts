@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { createContext, runInContext } from 'node:vm';
 import ts from 'typescript';
+import { closedAfterTests } from '../../server/test/support/closing.ts';
 import { oneServer } from '../../server/test/support/one-server.ts';
 import { Rollcall, RollcallClient } from '../src/index.ts';
 import { type ClientTokenOptions, signClientToken, signProjectToken } from '../src/server/index.ts';
-import { clientsOfFile } from './support/clients-of-file.ts';
 
 const server = oneServer();
-const closed = clientsOfFile();
+const closed = closedAfterTests();
 
 async function project() {
   const { id, secret } = await server.project();

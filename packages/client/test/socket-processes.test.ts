@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { oneCluster, skip } from '../../server/test/cluster/cluster-case.ts';
+import { closedAfterTests } from '../../server/test/support/closing.ts';
 import { until } from '../../server/test/support/waiting.ts';
 import { Rollcall, RollcallClient } from '../src/index.ts';
 import { signClientToken } from '../src/server/index.ts';
 import { withBalancer } from './support/balancer.ts';
-import { clientsOfFile } from './support/clients-of-file.ts';
 
 describe('a page on two server processes', { skip }, () => {
-  const closed = clientsOfFile();
+  const closed = closedAfterTests();
   const cluster = oneCluster(2);
 
   // The first process has not noticed the loss when the page is back, so the two seconds that it has for that are not measured.

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
+import { closedAfterTests } from '../../server/test/support/closing.ts';
 import { oneServer } from '../../server/test/support/one-server.ts';
 import { withDataDir, withServer } from '../../server/test/support/server.ts';
 import { until } from '../../server/test/support/waiting.ts';
 import { type ConnectionStatus, Rollcall, RollcallClient } from '../src/index.ts';
 import { signClientToken, signProjectToken } from '../src/server/index.ts';
-import { clientsOfFile } from './support/clients-of-file.ts';
 
 const server = oneServer();
-const closed = clientsOfFile();
+const closed = closedAfterTests();
 
 /** A project with ada and bob in the group `g`, and what tests do in it. */
 async function scene() {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
+import { closedAfterTests } from '../../server/test/support/closing.ts';
 import { jwt, seconds } from '../../server/test/support/jwt.ts';
 import { oneServer } from '../../server/test/support/one-server.ts';
 import type { Project } from '../../server/test/support/project-client.ts';
@@ -14,7 +15,6 @@ import {
   RollcallClient,
   RollcallError,
 } from '../src/index.ts';
-import { clientsOfFile } from './support/clients-of-file.ts';
 
 const server = oneServer();
 const A = { page: 'a', part: '1' };
@@ -30,7 +30,7 @@ before(async () => {
   await project.seed({ users: members.map((id) => ({ id })), groups });
 });
 
-const closedAfter = clientsOfFile();
+const closedAfter = closedAfterTests();
 const host = (url = project.url) => closedAfter(new Rollcall({ url, token: project.token }));
 
 const next = async (watch: PresenceWatch): Promise<PresenceEvent> => {

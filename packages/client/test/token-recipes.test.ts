@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import process from 'node:process';
 import { after, before, describe, test } from 'node:test';
+import { closedAfterTests } from '../../server/test/support/closing.ts';
 import { oneServer } from '../../server/test/support/one-server.ts';
 import { RollcallClient } from '../src/index.ts';
-import { clientsOfFile } from './support/clients-of-file.ts';
 import { Recipes, served } from './support/recipes.ts';
 
 const server = oneServer();
-const closed = clientsOfFile();
+const closed = closedAfterTests();
 let recipes: Recipes;
 
 /** The host's session: a cookie with the ID of the user. */

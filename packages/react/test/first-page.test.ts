@@ -2,23 +2,22 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { fencesOf } from '../../server/test/docs/markdown.ts';
 import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
 import { freePort } from '../../server/test/support/own-program.ts';
 import { installPackages } from '../../server/test/support/packed.ts';
 import { type TestServer, withServer } from '../../server/test/support/server.ts';
+import { directoryOfFile } from '../../server/test/support/temporary-directory.ts';
 
 const FILES = ['vite.config.mjs', 'index.html', 'main.jsx'];
 
-let project: string;
+const project = directoryOfFile('first-page');
 
 before(async () => {
-  project = await mkdtemp(join(tmpdir(), 'rollcall-first-page-'));
   const install = fencesOf('docs/pages.md').find(({ code }) =>
     code.includes('npm install @rollcall/client '),
   );
@@ -27,8 +26,6 @@ before(async () => {
   assert.deepEqual(others, ['react', 'react-dom', 'vite', '@vitejs/plugin-react']);
   await installPackages(project, ['client', 'react'], others);
 });
-
-after(() => rm(project, { recursive: true, force: true }));
 
 /** Runs Vite with the files of the page, which name this server. */
 async function withPage(server: TestServer, port: number, use: () => Promise<void>): Promise<void> {

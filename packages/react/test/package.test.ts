@@ -1,26 +1,23 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { packPackages } from '../../server/test/support/packed.ts';
+import { directoryOfFile } from '../../server/test/support/temporary-directory.ts';
 
 const run = promisify(execFile);
 const PACKAGE = join(import.meta.dirname, '..');
 const IMPORTS = ['react', '@rollcall/client'];
 const BYTES_MAX = 8_000;
 
-let directory: string;
+const directory = directoryOfFile('react');
 
 before(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'rollcall-react-'));
   await run('tar', ['-xzf', (await packPackages()).react], { cwd: directory });
 });
-
-after(() => rm(directory, { recursive: true, force: true }));
 
 test('the package imports its own files, React and the client, and is small, compressed', async () => {
   const top = await readdir(join(directory, 'package'));

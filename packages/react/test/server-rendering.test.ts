@@ -1,23 +1,17 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { OLD_NODE } from '../../server/test/packages/nodes.ts';
 import { runModule } from '../../server/test/packages/run-module.ts';
 import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
+import { directoryOfFile } from '../../server/test/support/temporary-directory.ts';
 import { bundle, REACT_VERSIONS } from './support/bundle.ts';
 import { oneHost } from './support/host.ts';
 
 const host = oneHost();
-let directory: string;
-
-before(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'rollcall-react-'));
-});
-
-after(() => rm(directory, { recursive: true, force: true }));
+const directory = directoryOfFile('rendering');
 
 for (const react of REACT_VERSIONS) {
   describe(`rendering on a server with React ${react}`, () => {

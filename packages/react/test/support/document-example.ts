@@ -1,6 +1,5 @@
 /** The document example, on a server whose clock a test moves. */
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import type { BrowserContextOptions } from 'playwright-core';
@@ -12,6 +11,7 @@ import { type Visit, visit } from '../../../server/test/pages/chromium.ts';
 import { MovedClock } from '../../../server/test/support/moved-clock.ts';
 import { testSettings } from '../../../server/test/support/server.ts';
 import { suiteResource } from '../../../server/test/support/suite-resource.ts';
+import { temporaryDirectory } from '../../../server/test/support/temporary-directory.ts';
 import { until } from '../../../server/test/support/waiting.ts';
 
 /** The server's clock is ahead of the machine's by half of a token's life: those signed later are not from the future. */
@@ -64,7 +64,8 @@ async function withExample(
   root: string | undefined,
   use: (example: Example) => Promise<void>,
 ): Promise<void> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'rollcall-example-'));
+  await using directory = await temporaryDirectory('example');
+  const dataDir = directory.path;
   // Only tests move the clock, so no presence expires: every departure was sent, or is of a page that was left.
   const clock = new MovedClock(Date.now() + AHEAD_MS);
   let running: RunningServer | undefined;
@@ -88,7 +89,6 @@ async function withExample(
   } finally {
     await document?.close();
     await running?.close();
-    await rm(dataDir, { recursive: true, force: true });
   }
 }
 

@@ -180,7 +180,7 @@ export class PresenceConnection {
   /** Ends what it holds in a group, and forgets it. */
   async leave(groupId: string): Promise<void> {
     const groups = [...this.#holds.keys()].filter((group) => group.groupId === groupId);
-    const released = Promise.all(groups.map((group) => this.#release(group, this.#owner.now)));
+    const released = Promise.all(groups.map((group) => group.release(this, this.#owner.now)));
     for (const group of groups) this.forget(group, null);
     await released;
   }
@@ -208,7 +208,7 @@ export class PresenceConnection {
     if (this.#sockets > 0) return;
     const endsAt = this.#owner.now + graceMs;
     this.#endsAt = endsAt;
-    const released = Promise.all([...this.#holds.keys()].map((group) => this.#release(group, endsAt)));
+    const released = Promise.all([...this.#holds.keys()].map((group) => group.release(this, endsAt)));
     this.#follow(released);
     await released;
   }
@@ -257,10 +257,6 @@ export class PresenceConnection {
           }
       },
     };
-  }
-
-  #release(group: Group, at: number): Promise<void> {
-    return group.release(this, at);
   }
 
   #isHeld({ groupId, region }: PresenceChange): boolean {

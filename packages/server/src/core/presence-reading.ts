@@ -92,15 +92,10 @@ export class PresenceReading {
     for (let start = after; ; await nextIteration()) {
       const { entries, next } = await this.#candidates(scope, filter, { after: start, limit: limit + 1 });
       visible.push(...(await this.#presentable(scope, entries)));
-      if (next === null && visible.length <= limit) {
-        return { entries: await this.#expanded(project, visible, filter.expand), last: null };
-      }
-      if (visible.length > limit || ephemeralBytes(visible) >= READING_MAX_BYTES) {
-        const page = visible.slice(0, limit);
-        return {
-          entries: await this.#expanded(project, page, filter.expand),
-          last: page.at(-1)?.userId ?? null,
-        };
+      const isLast = next === null && visible.length <= limit;
+      if (isLast || visible.length > limit || ephemeralBytes(visible) >= READING_MAX_BYTES) {
+        const entries = await this.#expanded(project, visible.slice(0, limit), filter.expand);
+        return { entries, last: isLast ? null : (entries.at(-1)?.userId ?? null) };
       }
       start = next;
     }

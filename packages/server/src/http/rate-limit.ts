@@ -29,9 +29,7 @@ export class RateLimit {
 
   /** Counts a request and sets the `RateLimit` headers of its answer. @throws RateLimitError 429 `invalid_request` */
   count(exchange: Exchange, caller: string): void {
-    const now = performance.now();
-    const window = this.#windowOf(caller, now);
-    window.requests += 1;
+    const window = this.#counted(caller);
     exchange.setHeader('ratelimit-limit', String(this.#max));
     exchange.setHeader('ratelimit-remaining', String(Math.max(0, this.#max - window.requests)));
     exchange.setHeader('ratelimit-reset', SECONDS_LEFT);
@@ -40,10 +38,7 @@ export class RateLimit {
 
   /** Counts a frame of a socket, whose answer has no headers. @throws RateLimitError 429 `invalid_request` */
   countFrame(caller: string): void {
-    const now = performance.now();
-    const window = this.#windowOf(caller, now);
-    window.requests += 1;
-    this.#check(window);
+    this.#check(this.#counted(caller));
   }
 
   #check(window: Window): void {
@@ -55,14 +50,18 @@ export class RateLimit {
     );
   }
 
-  #windowOf(caller: string, now: number): Window {
-    const current = this.#windows.get(caller);
-    if (current !== undefined && current.endsAt > now) return current;
-    if (this.#windows.size >= WINDOWS_MAX) {
-      for (const [id, { endsAt }] of this.#windows) if (endsAt <= now) this.#windows.delete(id);
+  /** The caller's window, in which one more is counted. */
+  #counted(caller: string): Window {
+    const now = performance.now();
+    let window = this.#windows.get(caller);
+    if (window === undefined || window.endsAt <= now) {
+      if (this.#windows.size >= WINDOWS_MAX) {
+        for (const [id, { endsAt }] of this.#windows) if (endsAt <= now) this.#windows.delete(id);
+      }
+      window = { endsAt: now + WINDOW_MS, requests: 0 };
+      this.#windows.set(caller, window);
     }
-    const started = { endsAt: now + WINDOW_MS, requests: 0 };
-    this.#windows.set(caller, started);
-    return started;
+    window.requests += 1;
+    return window;
   }
 }

@@ -1,6 +1,6 @@
 /** Rules of threads and messages that every driver applies: what a write makes of what is stored. */
 
-import type { MessageType, Status } from '@rollcall/protocol';
+import type { Status } from '@rollcall/protocol';
 import type { Change } from './changes.ts';
 import type { Absent, IdSample, Written } from './outcomes.ts';
 import {
@@ -268,13 +268,9 @@ export const contentColumns = ({ json, markdownLength }: StoredContent) =>
 /** The counts of a thread. */
 export type MessageCounts = Pick<ThreadRecord, 'userMessages' | 'actionMessages' | 'deletedMessages'>;
 
-const countOf = ({
-  type,
-  deletedAt,
-}: {
-  type: MessageType;
-  deletedAt: number | null;
-}): keyof MessageCounts => {
+type CountedMessage = Pick<MessageFields, 'type' | 'deletedAt'>;
+
+const countOf = ({ type, deletedAt }: CountedMessage): keyof MessageCounts => {
   if (deletedAt !== null) return 'deletedMessages';
   return type === 'user_message' ? 'userMessages' : 'actionMessages';
 };
@@ -282,8 +278,8 @@ const countOf = ({
 /** The counts when a message that was `before` is `after`; null where it is not there. */
 export function recounted(
   counts: MessageCounts,
-  before: Pick<MessageFields, 'type' | 'deletedAt'> | null,
-  after: Pick<MessageFields, 'type' | 'deletedAt'> | null,
+  before: CountedMessage | null,
+  after: CountedMessage | null,
 ): MessageCounts {
   const { userMessages, actionMessages, deletedMessages } = counts;
   const changed = { userMessages, actionMessages, deletedMessages };

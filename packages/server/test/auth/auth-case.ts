@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { ErrorCode } from '@rollcall/protocol';
 import { pino } from 'pino';
 import { type Authenticator, createAuthenticator } from '../../src/auth/authenticator.ts';
@@ -19,6 +16,7 @@ import type { ProjectRecord } from '../../src/store/ports/projects.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { MovedClock } from '../support/moved-clock.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 export const CUSTOMER = { id: 'acme', secret: 'the secret of acme', name: 'Acme', createdAt: 0 };
 export const PROJECT = {
@@ -46,9 +44,9 @@ export interface AuthCase {
 
 /** Runs `body` on a fresh store with one customer and one project, and checks that nothing is left behind. */
 export async function withAuth(body: (auth: AuthCase) => Promise<void>): Promise<void> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'rollcall-auth-'));
+  await using directory = await temporaryDirectory('auth');
   const clock = new MovedClock();
-  const store = await openSqliteStore({ dataDir });
+  const store = await openSqliteStore({ dataDir: directory.path });
   const broker = createMemoryBroker();
   const presence = createMemoryPresence();
   const authenticator = createAuthenticator({ store, broker, clock });
@@ -70,7 +68,6 @@ export async function withAuth(body: (auth: AuthCase) => Promise<void>): Promise
     eligibility.close();
     authenticator.close();
     await Promise.all([broker.close(), presence.close(), store.close()]);
-    await rm(dataDir, { recursive: true });
   }
   assert.equal(clock.timers, 0, 'a timer was left behind');
 }

@@ -5,8 +5,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import type { Readable } from 'node:stream';
@@ -16,6 +14,7 @@ import { useEveryPart } from '../support/every-part.ts';
 import { skipsPostgres, withDatabase } from '../support/postgres.ts';
 import { freshRedisUrl, skipsRedis } from '../support/redis.ts';
 import { copyServer } from '../support/server-copy.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { cleanEnvironment, headersOfProject, KNOWN } from './cli-process.ts';
 
 /** Fewer cached sources mean that Node's debug output has changed. */
@@ -23,12 +22,8 @@ const SOURCES_MIN = 100;
 
 /** Runs `use` with a server that has never been started. */
 async function withInstallation<Result>(use: (server: string) => Promise<Result>): Promise<Result> {
-  const directory = mkdtempSync(join(tmpdir(), 'rollcall-installed-'));
-  try {
-    return await use(copyServer(directory));
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
+  await using directory = await temporaryDirectory('installed');
+  return await use(copyServer(directory.path));
 }
 
 /** Starts the server for the first time and uses it. Returns the sources that were compiled before, and the others. */

@@ -1,20 +1,19 @@
 /** Completions in the real shells, and the manual page as man reads it. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { buildCli } from '../../src/cli/cli.ts';
 import { commandTable } from '../../src/cli/command-table.ts';
 import { completionScript } from '../../src/cli/completion.ts';
 import { manPage } from '../../src/cli/man-page.ts';
 import { findProgram, isRequired } from '../support/programs.ts';
+import { directoryOfFile } from '../support/temporary-directory.ts';
 
 const table = commandTable(buildCli());
-const directory = mkdtempSync(join(tmpdir(), 'rollcall-'));
-after(() => rmSync(directory, { recursive: true }));
+const directory = directoryOfFile('completion');
 
 /** What bash offers after these words; the last one is being typed. */
 const completed = (...words: readonly string[]) => completedIn(import.meta.dirname, ...words);

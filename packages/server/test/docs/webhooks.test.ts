@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -20,14 +20,10 @@ const programOf = (name: string): string =>
 
 /** Runs `use` with a program of the page as a file from which the packages of this repository are found. */
 async function withProgram(name: string, use: (path: string) => Promise<void>): Promise<void> {
-  const directory = await mkdtemp(join(ROOT, 'node_modules/.cache-'));
-  try {
-    const path = join(directory, 'program.mjs');
-    await writeFile(path, programOf(name));
-    await use(path);
-  } finally {
-    await rm(directory, { recursive: true });
-  }
+  await using directory = await mkdtempDisposable(join(ROOT, 'node_modules/.cache-'));
+  const path = join(directory.path, 'program.mjs');
+  await writeFile(path, programOf(name));
+  await use(path);
 }
 
 async function freePort(): Promise<number> {

@@ -15,6 +15,7 @@ import { closing } from '../support/closing.ts';
 import { ownDatabase, skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 import { untilWaiting } from '../support/postgres-waiting.ts';
 import { until } from '../support/waiting.ts';
+import { withPostgresStore } from './postgres-stores.ts';
 
 /** Longer than any body that is read on the event loop. White space around JSON means nothing. */
 const PADDING = Buffer.alloc(100_000, ' ');
@@ -27,13 +28,6 @@ function withLargeBatches(store: Store): Store {
 }
 
 const large = ({ store, key }: Roster): Roster => new View(withLargeBatches(store), key);
-
-async function withStore(use: (store: Store, url: string) => Promise<void>): Promise<void> {
-  await withDatabase(async (url) => {
-    await using store = closing(await openPostgresStore({ url }));
-    await use(store, url);
-  });
-}
 
 describe('a batch that is applied on a thread', { skip: skipsPostgres }, () => {
   const lab = new StoreLab(async () => {
@@ -79,7 +73,7 @@ async function whileRenamesTakeLong(
 
 describe('large batches on PostgreSQL', { skip: skipsPostgres }, () => {
   test('large batches of one project leave a thread to other projects, and small batches wait for none of them', () =>
-    withStore(async (store, url) => {
+    withPostgresStore(async (store, url) => {
       const [busy, other] = [large(await newRoster(store)), large(await newRoster(store))];
       await busy.groupOf('g', 'ann');
       const groups = numbered('g', 5);
@@ -99,7 +93,7 @@ describe('large batches on PostgreSQL', { skip: skipsPostgres }, () => {
     }));
 
   test('at most 64 large batches of one project wait for a thread, and one more is unavailable at once', () =>
-    withStore(async (store, url) => {
+    withPostgresStore(async (store, url) => {
       const roster = large(await newRoster(store));
       const groups = numbered('g', 2 + 64);
       await roster.applied({ groups: groups.map((id) => ({ id, name: id })) });
@@ -113,7 +107,7 @@ describe('large batches on PostgreSQL', { skip: skipsPostgres }, () => {
     }));
 
   test('the body of a large batch is transferred to the thread, not copied', () =>
-    withStore(async (store) => {
+    withPostgresStore(async (store) => {
       const roster = await newRoster(store);
       const body = Buffer.from(JSON.stringify({ users: numbered('u', 5_000).map((id) => ({ id })) }));
       assert.equal((await roster.batch(body)).kind, 'applied');
@@ -121,7 +115,7 @@ describe('large batches on PostgreSQL', { skip: skipsPostgres }, () => {
     }));
 
   test('a large batch may replace more members than one row of an answer names', () =>
-    withStore(async (store) => {
+    withPostgresStore(async (store) => {
       const roster = await newRoster(store);
       const users = numbered('u', 40_000);
       const [before, after] = [users.slice(0, 25_000), users.slice(10_000)];
@@ -138,7 +132,7 @@ describe('large batches on PostgreSQL', { skip: skipsPostgres }, () => {
     }));
 
   test('large batches that wait for a thread are applied although one gets no lock', () =>
-    withStore(async (store, url) => {
+    withPostgresStore(async (store, url) => {
       const roster = large(await newRoster(store));
       await roster.groupOf('g', 'ann');
       await whileGroupsAreLocked(url, async (client) => {
@@ -203,7 +197,7 @@ const together = (writers: readonly (() => Promise<void>)[]): Promise<unknown> =
 
 describe('batches among other writes of the same groups and users', { skip: skipsPostgres }, () => {
   test('a batch is applied however often its groups are created and deleted meanwhile', () =>
-    withStore(async (store) => {
+    withPostgresStore(async (store) => {
       const roster = await newRoster(store);
       const groups = numbered('g', 240);
       const users = numbered('u', 5);

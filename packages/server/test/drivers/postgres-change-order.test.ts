@@ -4,15 +4,14 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import type { ChangeRecord } from '../../src/store/ports/changes.ts';
-import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { newRoster } from '../contract/store/roster.ts';
-import { closing } from '../support/closing.ts';
 import { CONTEXT } from '../support/origin.ts';
-import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
+import { skipsPostgres, withClient } from '../support/postgres.ts';
 import { orderAll, recordsAfter } from '../support/recorded.ts';
 import { type Orders, runWriters, type WriterOptions } from './change-writers.ts';
+import { withPostgresStore } from './postgres-stores.ts';
 
 const ROUNDS = 12;
 /** Inserts a record as a write does. */
@@ -63,8 +62,7 @@ function positionsOf(records: readonly ChangeRecord[]): Map<string, number[]> {
 
 describe('the order of changes on PostgreSQL', { skip: skipsPostgres }, () => {
   test('a reader who polls misses no change of many writers on two processes, gets none twice, and each order holds', () =>
-    withDatabase(async (url) => {
-      await using store = closing(await openPostgresStore({ url }));
+    withPostgresStore(async (store, url) => {
       const { key: project } = await newRoster(store);
       await store.users.put(project, 'shared', {}, { ...CONTEXT, revision: 'first', requestId: 'first' });
       let isDone = false;
@@ -98,8 +96,7 @@ describe('the order of changes on PostgreSQL', { skip: skipsPostgres }, () => {
     }));
 
   test('a transaction that is open for long delays no change of others, and gets a later position', () =>
-    withDatabase(async (url) => {
-      await using store = closing(await openPostgresStore({ url }));
+    withPostgresStore(async (store, url) => {
       const roster = await newRoster(store);
       await withClient(url, async (client) => {
         await client.query('BEGIN');
@@ -117,8 +114,7 @@ describe('the order of changes on PostgreSQL', { skip: skipsPostgres }, () => {
     }));
 
   test('the changes of one write are adjacent, also where it has more than one pass orders', () =>
-    withDatabase(async (url) => {
-      await using store = closing(await openPostgresStore({ url }));
+    withPostgresStore(async (store, url) => {
       const { key } = await newRoster(store);
       await withClient(url, async (client) => {
         for (const [requestId, parts] of [
@@ -139,8 +135,7 @@ describe('the order of changes on PostgreSQL', { skip: skipsPostgres }, () => {
     }));
 
   test('while one process orders changes, another one does not wait for it', () =>
-    withDatabase(async (url) => {
-      await using store = closing(await openPostgresStore({ url }));
+    withPostgresStore(async (store, url) => {
       const roster = await newRoster(store);
       await roster.putUser('ann', {});
       await withClient(url, async (client) => {

@@ -1,10 +1,9 @@
 /** Conversations in a database of their own, and its rows. */
 import { listKeys } from '../../src/store/postgres/postgres-conversation-lists.ts';
-import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { Conversation } from '../contract/store/conversation.ts';
 import { newRoster } from '../contract/store/roster.ts';
-import { closing } from '../support/closing.ts';
-import { withClient, withDatabase } from '../support/postgres.ts';
+import { withClient } from '../support/postgres.ts';
+import { withPostgresStore } from './postgres-stores.ts';
 
 export const TABLES = [
   ...['conversations', 'deleted_conversations', 'threads', 'deleted_threads', 'thread_ids', 'thread_lists'],
@@ -16,8 +15,7 @@ export const TABLES = [
 export function withConversation(
   use: (conversation: Conversation, url: string) => Promise<void>,
 ): Promise<void> {
-  return withDatabase(async (url) => {
-    await using store = closing(await openPostgresStore({ url }));
+  return withPostgresStore(async (store, url) => {
     const conversation = new Conversation(store, (await newRoster(store)).key);
     await conversation.groupOf('g', 'ann');
     await conversation.groupOf('h', 'ann');

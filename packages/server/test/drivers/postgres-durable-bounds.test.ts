@@ -5,11 +5,11 @@ import { describe, test } from 'node:test';
 import { canonicalLocation, limits } from '@rollcall/protocol';
 import type { DurableBounds } from '../../src/store/durable-bounds.ts';
 import { locationKey, pairKeys } from '../../src/store/postgres/postgres-location-keys.ts';
-import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { newRoster, type Roster } from '../contract/store/roster.ts';
 import { BY_TEST } from '../support/origin.ts';
-import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
+import { skipsPostgres, withClient } from '../support/postgres.ts';
+import { withPostgresStores } from './postgres-stores.ts';
 
 const FIVE: DurableBounds = { locations: 5, bytes: 1_000 };
 const MINUTE = 60_000;
@@ -29,17 +29,12 @@ function withScene(
   processes: number,
   use: (scene: Scene) => Promise<void>,
 ): Promise<void> {
-  return withDatabase(async (url) => {
-    const open = () => openPostgresStore({ url, durableBounds: bounds });
-    const stores = await Promise.all(Array.from({ length: processes }, open));
-    try {
-      const roster = await newRoster(stores[0] as Store);
-      await roster.groupOf('g', 'ann', 'bob');
-      await use({ url, roster, stores });
-    } finally {
-      await Promise.all(stores.map((store) => store.close()));
-    }
-  });
+  const body = async (stores: readonly Store[], url: string) => {
+    const roster = await newRoster(stores[0] as Store);
+    await roster.groupOf('g', 'ann', 'bob');
+    await use({ url, roster, stores });
+  };
+  return withPostgresStores(processes, body, bounds);
 }
 
 const page = (name: string | number) => canonicalLocation({ page: `${name}` });

@@ -12,21 +12,7 @@ import { newRoster, numbered, Roster, View } from '../contract/store/roster.ts';
 import { BY_TEST } from '../support/origin.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
-
-/** Several stores on one database, as of several processes. */
-async function withStores(
-  count: number,
-  use: (stores: Store[], url: string) => Promise<void>,
-): Promise<void> {
-  await withDatabase(async (url) => {
-    const stores = await Promise.all(Array.from({ length: count }, () => openPostgresStore({ url })));
-    try {
-      await use(stores, url);
-    } finally {
-      await Promise.all(stores.map((store) => store.close()));
-    }
-  });
-}
+import { withPostgresStores } from './postgres-stores.ts';
 
 const each = <Result>(
   stores: readonly Store[],
@@ -109,7 +95,7 @@ describe('the database URL', () => {
 
 describe('several processes on one PostgreSQL', { skip: skipsPostgres }, () => {
   test('every process reads a write as soon as it is acknowledged', () =>
-    withStores(3, async (stores) => {
+    withPostgresStores(3, async (stores) => {
       const roster = await newRoster(stores[0] as Store);
       await roster.users('ann');
       for (let number = 0; number < 10; number += 1) {
@@ -150,7 +136,7 @@ describe('several processes on one PostgreSQL', { skip: skipsPostgres }, () => {
     }));
 
   test('processes that write the same rows at once lose no write, and create each row once', () =>
-    withStores(3, async (stores) => {
+    withPostgresStores(3, async (stores) => {
       const roster = await newRoster(stores[0] as Store);
       const ids = numbered('u', 60);
       const made = await Promise.all(
@@ -187,7 +173,7 @@ describe('several processes on one PostgreSQL', { skip: skipsPostgres }, () => {
     }));
 
   test('every process rejects writes of a deleted project at once, and any of them removes its data', () =>
-    withStores(2, async (stores, url) => {
+    withPostgresStores(2, async (stores, url) => {
       const roster = await newRoster(stores[0] as Store);
       await roster.groupOf('g', ...numbered('u', 5_000));
       const update = { userId: 'u000001', groupId: 'g', region: '{"p":"1"}', location: '{"p":"1"}' };
@@ -219,7 +205,7 @@ describe('several processes on one PostgreSQL', { skip: skipsPostgres }, () => {
 
 describe('the longest values on PostgreSQL', { skip: skipsPostgres }, () => {
   test('the longest IDs, locations and regions are stored, found and removed', () =>
-    withStores(1, async ([store]) => {
+    withPostgresStores(1, async ([store]) => {
       const roster = await newRoster(store as Store);
       // Texts that do not compress, because the limits may not depend on compression.
       const astral = (seed: number, length: number) =>

@@ -11,6 +11,7 @@ import { closing } from '../support/closing.ts';
 import { CONTEXT } from '../support/origin.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
+import { withPostgresStore } from './postgres-stores.ts';
 
 const MOST_ATTEMPTS = 10;
 
@@ -27,8 +28,7 @@ interface Bench {
 
 /** Two projects of one store, each with the users u000001 to u000100 and as many groups, all of whose members they are. */
 async function withBench(use: (bench: Bench) => Promise<void>): Promise<void> {
-  await withDatabase(async (url) => {
-    await using store = closing(await openPostgresStore({ url }));
+  await withPostgresStore(async (store, url) => {
     const [busy, other] = [await newRoster(store), await newRoster(store)];
     for (const roster of [busy, other]) {
       const users = numbered('u', 100);

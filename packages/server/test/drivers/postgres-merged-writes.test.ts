@@ -12,6 +12,7 @@ import { skipsPgbouncer, withPgbouncer } from '../support/own-pgbouncer.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 import { untilWaiting } from '../support/postgres-waiting.ts';
 import { SlowProxy } from '../support/slow-proxy.ts';
+import { withPostgresStore } from './postgres-stores.ts';
 
 const GROUPS = numbered('g', 40);
 const [FIRST, ...OTHERS] = GROUPS as [string, ...string[]];
@@ -59,8 +60,7 @@ const KINDS: readonly Kind[] = [
 
 /** A store whose groups have ann and cid, and a thread with a message each. */
 const withGroups = (use: (conversation: Conversation, url: string) => Promise<void>): Promise<void> =>
-  withDatabase(async (url) => {
-    await using store = closing(await openPostgresStore({ url }));
+  withPostgresStore(async (store, url) => {
     const conversation = await Conversation.in({ store });
     await conversation.users('new');
     await conversation.applied({ groups: GROUPS.map((id) => ({ id, name: id, members: ['ann', 'cid'] })) });

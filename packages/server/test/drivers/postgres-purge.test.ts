@@ -11,6 +11,7 @@ import { newRoster, type Roster } from '../contract/store/roster.ts';
 import { closing } from '../support/closing.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
+import { withPostgresStore } from './postgres-stores.ts';
 
 const USERS = 20_000;
 /** A store checks every minute for what others left. */
@@ -76,8 +77,7 @@ test('a deleted project is removed without reading the rows of other projects', 
 
 /** A store with group `g` and its thread `t`, which has a message. */
 async function withConversation(use: (conversation: Conversation, url: string) => Promise<void>) {
-  await withDatabase(async (url) => {
-    await using store = closing(await openPostgresStore({ url }));
+  await withPostgresStore(async (store, url) => {
     const conversation = new Conversation(store, (await newRoster(store)).key);
     await conversation.groupOf('g', 'ann');
     await conversation.newThread('t');

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Client } from 'pg';
-import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { newRoster } from '../contract/store/roster.ts';
-import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
+import { skipsPostgres, withClient } from '../support/postgres.ts';
+import { withPostgresStores } from './postgres-stores.ts';
 
 const NOW = 1_000_000;
 const ENDED = 7_300;
@@ -29,18 +29,13 @@ async function withEndedSessions(
   processes: number,
   use: (stores: readonly Store[], client: Client) => Promise<void>,
 ): Promise<void> {
-  await withDatabase(async (url) => {
-    const stores = await Promise.all(Array.from({ length: processes }, () => openPostgresStore({ url })));
-    try {
-      const { key } = await newRoster(stores[0] as Store);
-      await withClient(url, async (client) => {
-        await client.query(INSERT_SESSIONS, [key]);
-        await client.query(WATCH);
-        await use(stores, client);
-      });
-    } finally {
-      await Promise.all(stores.map((store) => store.close()));
-    }
+  await withPostgresStores(processes, async (stores, url) => {
+    const { key } = await newRoster(stores[0] as Store);
+    await withClient(url, async (client) => {
+      await client.query(INSERT_SESSIONS, [key]);
+      await client.query(WATCH);
+      await use(stores, client);
+    });
   });
 }
 

@@ -12,6 +12,7 @@ import { closing } from '../support/closing.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 import { untilWaiting } from '../support/postgres-waiting.ts';
 import { within } from '../support/waiting.ts';
+import { withPostgresStore } from './postgres-stores.ts';
 
 const MANY = numbered('u', 1_001);
 const LIMIT_MS = 5_000;
@@ -22,8 +23,7 @@ const stayBusy = (ms = 5_000) => void Atomics.wait(new Int32Array(new SharedArra
 describe('a write that waits for a lock', { skip: skipsPostgres }, () => {
   /** A group of one member, whose row another transaction has locked. */
   const whileLocked = (use: (roster: Roster, locker: Client, url: string) => Promise<void>): Promise<void> =>
-    withDatabase(async (url) => {
-      await using store = closing(await openPostgresStore({ url }));
+    withPostgresStore(async (store, url) => {
       const roster = await newRoster(store);
       await roster.groupOf('g', 'ann');
       await roster.users(...MANY);
@@ -122,8 +122,7 @@ describe('a reader of a long list that stops reading', { skip: skipsPostgres }, 
   const SIZE = 10_500;
 
   test('a reader of a long list that stops loses its snapshot to another reader, and continues where the group has not changed', () =>
-    withDatabase(async (url) => {
-      await using store = closing(await openPostgresStore({ url }));
+    withPostgresStore(async (store) => {
       const roster = await newRoster(store);
       const ids = numbered('u', SIZE);
       await roster.users(...ids.slice(0, 10_000));

@@ -1,8 +1,6 @@
 /** The Redis drivers over TLS, with an authority and certificates of the test's own. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -11,6 +9,7 @@ import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { PAGE_1, PresenceScene } from '../contract/presence/presence-scene.ts';
 import { OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const openssl = (...args: string[]) => promisify(execFile)('openssl', args);
 
@@ -25,9 +24,8 @@ async function makeCertificate(dir: string): Promise<{ cert: string; key: string
 
 describe('Redis over TLS', { skip: skipsOwnRedis }, () => {
   test('presence, watches and the Broker work with certificates on both sides, and other clients are rejected', async (t) => {
-    const dir = await mkdtemp(join(tmpdir(), 'rollcall-tls-'));
-    t.after(() => rm(dir, { recursive: true }));
-    const { cert, key } = await makeCertificate(dir);
+    await using directory = await temporaryDirectory('tls');
+    const { cert, key } = await makeCertificate(directory.path);
     const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', cert];
     const redis = await OwnRedis.startTls(...files);
     t.after(() => redis.remove());

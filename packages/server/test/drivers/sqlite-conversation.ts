@@ -5,27 +5,26 @@ import { DURABLE_BOUNDS } from '../../src/store/durable-bounds.ts';
 import { SqliteConnection } from '../../src/store/sqlite/sqlite-connection.ts';
 import { migrate } from '../../src/store/sqlite/sqlite-migrate.ts';
 import { sqliteWrites } from '../../src/store/sqlite/sqlite-ports.ts';
-import { openSqliteStore, STORE_FILE } from '../../src/store/sqlite/sqlite-store.ts';
+import { STORE_FILE } from '../../src/store/sqlite/sqlite-store.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { Conversation } from '../contract/store/conversation.ts';
 import { newRoster } from '../contract/store/roster.ts';
-import { closing } from '../support/closing.ts';
-import { withFile } from './sqlite-directory.ts';
+import { withFile, withStore } from './sqlite-directory.ts';
 
 const TABLES = ['conversations', 'threads', 'thread_lists', 'participants', 'messages', 'message_pieces'];
 
 /** A project of a store in the directory, with group `g` of ann. */
-export async function withConversation(
+export const withConversation = (
   dataDir: string,
   use: (conversation: Conversation) => Promise<void>,
   key?: ProjectKey,
-): Promise<ProjectKey> {
-  await using store = closing(await openSqliteStore({ dataDir }));
-  const conversation = new Conversation(store, key ?? (await newRoster(store)).key);
-  if (key === undefined) await conversation.groupOf('g', 'ann');
-  await use(conversation);
-  return conversation.key;
-}
+): Promise<ProjectKey> =>
+  withStore(dataDir, async (store) => {
+    const conversation = new Conversation(store, key ?? (await newRoster(store)).key);
+    if (key === undefined) await conversation.groupOf('g', 'ann');
+    await use(conversation);
+    return conversation.key;
+  });
 
 /** How many rows each table of conversations has. */
 export const rowsOf = (dataDir: string) =>

@@ -1,19 +1,15 @@
 /** Directories and files of the embedded engine for its tests; each is removed or closed when its test ends. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { BUSY_TIMEOUT_MS } from '../../src/store/sqlite/sqlite-connection.ts';
 import { openSqliteStore, STORE_FILE } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { closing } from '../support/closing.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 export async function withDirectory(use: (directory: string) => Promise<void>): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), 'rollcall-sqlite-'));
-  try {
-    await use(directory);
-  } finally {
-    await rm(directory, { recursive: true });
-  }
+  await using directory = await temporaryDirectory('sqlite');
+  await use(directory.path);
 }
 
 export async function withStore<Result>(
@@ -24,11 +20,8 @@ export async function withStore<Result>(
   return await use(store);
 }
 
-/** How long a change waits for the writer of a store that is open, in milliseconds. */
-const WRITER_TIMEOUT_MS = 5_000;
-
-/** Reads or changes a store's file without the store, which may be open. */
+/** Reads or changes a store's file without the store. Where the store is open, its thread may be writing: this waits. */
 export function withFile<Result>(dataDir: string, use: (database: DatabaseSync) => Result): Result {
-  using database = new DatabaseSync(join(dataDir, STORE_FILE), { timeout: WRITER_TIMEOUT_MS });
+  using database = new DatabaseSync(join(dataDir, STORE_FILE), { timeout: BUSY_TIMEOUT_MS });
   return use(database);
 }

@@ -1,8 +1,6 @@
 /** The disk space of the embedded store after deletions. */
 import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
-import { mkdtempDisposable } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
@@ -14,8 +12,8 @@ import { Conversation, plain } from '../contract/store/conversation.ts';
 import { newRoster, numbered } from '../contract/store/roster.ts';
 import { closing } from '../support/closing.ts';
 import { CONTEXT } from '../support/origin.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-const temporaryDirectory = () => mkdtempDisposable(join(tmpdir(), 'rollcall-disk-space-'));
 const MESSAGES = 4_000;
 /** More than the pages of one slice, by much. */
 const FREED_BYTES = 12_000_000;
@@ -67,7 +65,7 @@ async function assertOtherGroupStays(dataDir: string, { key }: Awaited<ReturnTyp
 }
 
 test('the disk space of a deleted group is given back in small steps', async () => {
-  await using directory = await temporaryDirectory();
+  await using directory = await temporaryDirectory('disk-space');
   const dataDir = directory.path;
   const stocked = await stock(dataDir);
   const before = sizeOf(stocked.file);
@@ -80,7 +78,7 @@ test('the disk space of a deleted group is given back in small steps', async () 
 });
 
 test('the file of a store of an earlier version gives disk space back after a VACUUM, and is purged before it', async () => {
-  await using directory = await temporaryDirectory();
+  await using directory = await temporaryDirectory('disk-space');
   const dataDir = directory.path;
   const stocked = await stock(dataDir);
   const database = new DatabaseSync(stocked.file);

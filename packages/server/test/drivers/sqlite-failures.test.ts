@@ -1,7 +1,6 @@
 /** Failures of the file system and of single statements under the embedded engine. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
@@ -13,18 +12,15 @@ import { GroupCommit } from '../../src/store/sqlite/sqlite-group-commit.ts';
 import { migrate } from '../../src/store/sqlite/sqlite-migrate.ts';
 import { SnapshotPool } from '../../src/store/sqlite/sqlite-snapshots.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 async function withStoreFile(use: (file: string, directory: string) => void | Promise<void>): Promise<void> {
-  const directory = mkdtempSync(join(tmpdir(), 'rollcall-failures-'));
-  const file = join(directory, 'rollcall.db');
-  try {
-    const connection = new SqliteConnection(file, { readOnly: false });
-    migrate(connection.database);
-    connection.close();
-    await use(file, directory);
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
+  await using directory = await temporaryDirectory('failures');
+  const file = join(directory.path, 'rollcall.db');
+  const connection = new SqliteConnection(file, { readOnly: false });
+  migrate(connection.database);
+  connection.close();
+  await use(file, directory.path);
 }
 
 const CUSTOMER = { id: 'c', secret: 's', name: 'C', createdAt: 1 };

@@ -4,21 +4,20 @@
  * a new statement is checked too.
  */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { DURABLE_BOUNDS } from '../../src/store/durable-bounds.ts';
 import { SqliteConnection } from '../../src/store/sqlite/sqlite-connection.ts';
 import { sqliteWrites } from '../../src/store/sqlite/sqlite-ports.ts';
-import { openSqliteStore, STORE_FILE } from '../../src/store/sqlite/sqlite-store.ts';
+import { STORE_FILE } from '../../src/store/sqlite/sqlite-store.ts';
 import { TRANSFER_ROWS } from '../../src/store/sqlite/sqlite-transfer.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { joined } from '../contract/store/entries.ts';
 import { newRoster, numbered, Roster } from '../contract/store/roster.ts';
-import { closing } from '../support/closing.ts';
+import { directoryOfFile } from '../support/temporary-directory.ts';
+import { withStore } from './sqlite-directory.ts';
 import { converse, MORE_READS, methodsOf, type Operation, READS, WRITES } from './store-operations.ts';
 
 /** Statements that read a whole small table, or any row of it; each with the reason why that is right. */
@@ -54,29 +53,19 @@ const HARMLESS_SCAN =
 
 const recorded = new Set<string>();
 const prepare = DatabaseSync.prototype.prepare;
-let dataDir = '';
+const dataDir = directoryOfFile('plans');
 
 before(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), 'rollcall-plans-'));
   DatabaseSync.prototype.prepare = function record(sql, ...rest) {
     recorded.add(sql);
     return prepare.call(this, sql, ...rest);
   };
   try {
-    const store = await openSqliteStore({ dataDir });
-    const roster = await newRoster(store);
-    try {
-      await readEverything(roster);
-    } finally {
-      await store.close();
-    }
-    await writeEverything(roster.key);
+    await writeEverything(await withStore(dataDir, readEverything));
   } finally {
     DatabaseSync.prototype.prepare = prepare;
   }
 });
-
-after(() => rmSync(dataDir, { recursive: true }));
 
 /** The reads that are prepared when they run, on a connection of their own. */
 const ON_SNAPSHOTS: Readonly<Record<string, Operation>> = {
@@ -86,9 +75,9 @@ const ON_SNAPSHOTS: Readonly<Record<string, Operation>> = {
   'transfer.import': ({ store }) => importInto(join(dataDir, 'copy'), store),
 };
 
-/** Every read of the port, on the main thread, where it is recorded. */
-async function readEverything(roster: Roster): Promise<void> {
-  const { store } = roster;
+/** Every read of the port, on the main thread, where it is recorded. Returns the key of the project. */
+async function readEverything(store: Store): Promise<ProjectKey> {
+  const roster = await newRoster(store);
   const ids = numbered('u', 10_001);
   await roster.users(...ids.slice(0, 5_001));
   await roster.users(...ids.slice(5_001));
@@ -103,12 +92,11 @@ async function readEverything(roster: Roster): Promise<void> {
     [],
     'every method of a port runs here',
   );
+  return roster.key;
 }
 
-async function importInto(directory: string, from: Store): Promise<void> {
-  await using store = closing(await openSqliteStore({ dataDir: directory }));
-  await store.transfer.import(from.transfer.export());
-}
+const importInto = (directory: string, from: Store): Promise<void> =>
+  withStore(directory, (store) => store.transfer.import(from.transfer.export()));
 
 /** Every write of the port, here without its thread, and the removal of the project. */
 async function writeEverything(key: ProjectKey): Promise<void> {

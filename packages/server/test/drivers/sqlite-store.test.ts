@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import {
   conversationContract,
@@ -9,13 +6,11 @@ import {
   storeContract,
   webhookSuite,
 } from '../contract/store-contract.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const makeSpace = async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'rollcall-store-'));
-  return {
-    open: () => openSqliteStore({ dataDir }),
-    remove: () => rm(dataDir, { recursive: true }),
-  };
+  const { path: dataDir, remove } = await temporaryDirectory('store');
+  return { open: () => openSqliteStore({ dataDir }), remove };
 };
 
 storeContract('SQLite', makeSpace);

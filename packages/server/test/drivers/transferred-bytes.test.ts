@@ -1,16 +1,12 @@
 /** What a driver is given for another thread is transferred there: the event loop does not copy it. */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { packIds } from '../../src/store/packed-ids.ts';
-import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { newRoster, numbered } from '../contract/store/roster.ts';
-import { closing } from '../support/closing.ts';
-import { skipsPostgres, withDatabase } from '../support/postgres.ts';
+import { skipsPostgres } from '../support/postgres.ts';
+import { withPostgresStore } from './postgres-stores.ts';
+import { withDirectory, withStore } from './sqlite-directory.ts';
 
 /** 90 KB of IDs. */
 const COUNT = 9_000;
@@ -29,23 +25,11 @@ async function assertTransferred(store: Store): Promise<void> {
   assert.equal((await removed).kind, 'updated');
 }
 
-test('the bytes of batches and packed lists are transferred to the embedded writer', async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'rollcall-transferred-'));
-  const store = await openSqliteStore({ dataDir });
-  try {
-    await assertTransferred(store);
-  } finally {
-    await store.close();
-    await rm(dataDir, { recursive: true });
-  }
-});
+test('the bytes of batches and packed lists are transferred to the embedded writer', () =>
+  withDirectory((dataDir) => withStore(dataDir, assertTransferred)));
 
 test(
   'the bytes of batches and packed lists are transferred to a thread for large writes',
   { skip: skipsPostgres },
-  () =>
-    withDatabase(async (url) => {
-      await using store = closing(await openPostgresStore({ url }));
-      await assertTransferred(store);
-    }),
+  () => withPostgresStore(assertTransferred),
 );

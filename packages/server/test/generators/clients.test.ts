@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
-import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { oneServer } from '../support/one-server.ts';
+import { directoryOfFile } from '../support/temporary-directory.ts';
 import { runScript, skipsGenerators, TOOLS } from './tools.ts';
 
 const CALLS = join(TOOLS, 'calls');
@@ -36,12 +36,11 @@ describe('clients that generators make from the description of a running server'
   skip: skipsGenerators,
 }, () => {
   const server = oneServer();
-  let directory = '';
+  const directory = directoryOfFile('generators');
 
   /** Generates all clients, and compiles them with the calls. Types are checked strictly: see calls/tsconfig.json. */
   before(async () => {
     const { url, request } = await server.started;
-    directory = await mkdtemp(join(tmpdir(), 'rollcall-generators-'));
     const description = join(directory, 'openapi.json');
     await writeFile(description, (await request('GET', '/openapi.json')).text);
     await cp(CALLS, directory, { recursive: true });
@@ -49,8 +48,6 @@ describe('clients that generators make from the description of a running server'
     await runScript(join(TOOLS, 'generate.mjs'), [description, join(directory, 'generated'), url]);
     await runScript(join(TOOLS, 'node_modules/typescript/bin/tsc'), ['-p', directory]);
   });
-
-  after(() => rm(directory, { recursive: true, force: true }));
 
   for (const name of CLIENTS) {
     test(`the client of ${name} has the types of the API, sends what the server takes, and reads its answers and errors`, async () => {

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type DispatchFunc, type InjectOptions, inject, type Response } from 'light-my-request';
 import { type Logger, pino } from 'pino';
 import { buildApp } from '../../src/app.ts';
@@ -15,6 +12,7 @@ import type { ProjectKey } from '../../src/values/project-key.ts';
 import type { Engine } from '../../src/wiring.ts';
 import { jwt, seconds } from '../support/jwt.ts';
 import { MovedClock } from '../support/moved-clock.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 export interface AppCase {
   readonly app: Application;
@@ -45,10 +43,9 @@ export async function withApp<Result>(
   options: AppOptions,
   use: (appCase: AppCase) => Promise<Result>,
 ): Promise<Result> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'rollcall-http-'));
+  await using directory = await temporaryDirectory('http');
   await using opened = new AsyncDisposableStack();
-  opened.defer(() => rm(dataDir, { recursive: true, force: true }));
-  const store = opened.adopt(await openSqliteStore({ dataDir }), (open) => open.close());
+  const store = opened.adopt(await openSqliteStore({ dataDir: directory.path }), (open) => open.close());
   const real: Engine = { store, presence: createMemoryPresence(), broker: createMemoryBroker() };
   const project = await createProject(store);
   const clock = new MovedClock();

@@ -1,12 +1,12 @@
 /** The system's Prometheus and its promtool, for tests of what a server exposes and of the files in deploy/. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { ROOT } from '../docs/markdown.ts';
 import { findProgram, isRequired } from '../support/programs.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/waiting.ts';
 
 const prometheus = findProgram(['prometheus']) ?? 'prometheus';
@@ -40,12 +40,16 @@ export async function withPrometheus<Result>(
   urls: readonly string[],
   use: (running: Prometheus) => Promise<Result>,
 ): Promise<Result> {
-  const directory = await mkdtemp(join(tmpdir(), 'rollcall-prometheus-'));
-  const file = join(directory, 'prometheus.yml');
+  await using directory = await temporaryDirectory('prometheus');
+  const file = join(directory.path, 'prometheus.yml');
   await writeFile(file, configOf(urls));
   const child = spawn(
     prometheus,
-    [`--config.file=${file}`, `--storage.tsdb.path=${directory}/data`, '--web.listen-address=127.0.0.1:0'],
+    [
+      `--config.file=${file}`,
+      `--storage.tsdb.path=${directory.path}/data`,
+      '--web.listen-address=127.0.0.1:0',
+    ],
     { stdio: ['ignore', 'ignore', 'pipe'] },
   );
   try {
@@ -56,7 +60,6 @@ export async function withPrometheus<Result>(
   } finally {
     child.kill();
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-    await rm(directory, { recursive: true, force: true });
   }
 }
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { parse } from 'yaml';
 import { ROOT, readPage } from '../docs/markdown.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { promtool, RULES, skipsPrometheus } from './prometheus.ts';
 
 const UNIT_TESTS = join(ROOT, 'deploy/prometheus/alerts.test.yaml');
@@ -46,18 +46,14 @@ suite('the rules in deploy/prometheus', { skip: skipsPrometheus }, () => {
     assert.ok(isFine, printed);
   });
 
-  test('promtool notices a unit test that expects an alert which does not fire', () => {
-    const directory = mkdtempSync(join(tmpdir(), 'rollcall-rules-'));
-    try {
-      const [first] = unitTests.tests as [UnitTest];
-      const [quiet] = first.alert_rule_test as [UnitTest['alert_rule_test'][0]];
-      const wrong = { ...first, alert_rule_test: [{ ...quiet, exp_alerts: [{ exp_labels: {} }] }] };
-      const file = join(directory, 'wrong.yaml');
-      writeFileSync(file, JSON.stringify({ ...unitTests, rule_files: RULES, tests: [wrong] }));
-      assert.equal(promtool(['test', 'rules', file]).isFine, false);
-    } finally {
-      rmSync(directory, { recursive: true });
-    }
+  test('promtool notices a unit test that expects an alert which does not fire', async () => {
+    await using directory = await temporaryDirectory('rules');
+    const [first] = unitTests.tests as [UnitTest];
+    const [quiet] = first.alert_rule_test as [UnitTest['alert_rule_test'][0]];
+    const wrong = { ...first, alert_rule_test: [{ ...quiet, exp_alerts: [{ exp_labels: {} }] }] };
+    const file = join(directory.path, 'wrong.yaml');
+    writeFileSync(file, JSON.stringify({ ...unitTests, rule_files: RULES, tests: [wrong] }));
+    assert.equal(promtool(['test', 'rules', file]).isFine, false);
   });
 });
 

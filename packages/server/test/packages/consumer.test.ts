@@ -1,23 +1,20 @@
 /** All three packages in the project of a host: their types under strict settings, and a page that a server renders. */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { ROOT } from '../docs/markdown.ts';
 import { installPackages } from '../support/packed.ts';
+import { directoryOfFile } from '../support/temporary-directory.ts';
 import { runModule } from './run-module.ts';
 
-let project: string;
+const project = directoryOfFile('consumer');
 
 before(async () => {
-  project = await mkdtemp(join(tmpdir(), 'rollcall-consumer-'));
   const others = ['react', 'react-dom', '@types/react', '@types/react-dom', '@types/node'];
   await installPackages(project, ['server', 'client', 'react'], others);
 });
-
-after(() => rm(project, { recursive: true, force: true }));
 
 /** Without JSX, so that it runs as it is. The lines after `@ts-expect-error` must not compile. */
 const PROGRAM = `

@@ -1,8 +1,7 @@
 /** Runs the steps of deploy/Dockerfile that install the program, in an empty folder and with the real npm, and then its command. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { cpSync, globSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, globSync, mkdirSync } from 'node:fs';
 import { dirname, join, matchesGlob, relative, resolve } from 'node:path';
 import process from 'node:process';
 import { test } from 'node:test';
@@ -11,6 +10,7 @@ import { commandOf, stages } from '../docs/dockerfile.ts';
 import { ROOT, readPage } from '../docs/markdown.ts';
 import { send } from '../support/http-client.ts';
 import { packPackages } from '../support/packed.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const IGNORED = readPage('.dockerignore')
   .split('\n')
@@ -63,26 +63,23 @@ function install(root: string): void {
 
 test('deploy/Dockerfile installs the packed server with locked dependencies, and its command serves until SIGTERM', async () => {
   await packPackages();
-  const root = mkdtempSync(join(tmpdir(), 'rollcall-image-'));
+  await using directory = await temporaryDirectory('image');
+  const root = directory.path;
+  install(root);
+  const server = join(root, 'opt/rollcall/packages/server');
+  assert.deepEqual(globSync('**/{src,test,checkout.mjs}', { cwd: server, exclude: ['node_modules'] }), []);
+  const [command, script = '', ...args] = commandOf('CMD');
+  assert.equal(command, 'node');
+  const program = { node: process.execPath, launcher: join(root, script) };
+  const running = new CliProcess([...args, '--port', '0', '--data-dir', join(root, 'data'), ...KNOWN], {
+    program,
+  });
   try {
-    install(root);
-    const server = join(root, 'opt/rollcall/packages/server');
-    assert.deepEqual(globSync('**/{src,test,checkout.mjs}', { cwd: server, exclude: ['node_modules'] }), []);
-    const [command, script = '', ...args] = commandOf('CMD');
-    assert.equal(command, 'node');
-    const program = { node: process.execPath, launcher: join(root, script) };
-    const running = new CliProcess([...args, '--port', '0', '--data-dir', join(root, 'data'), ...KNOWN], {
-      program,
-    });
-    try {
-      const [, url = ''] = await running.output(/"url":"([^"]+)".*"msg":"listening"/);
-      assert.equal((await send(url, 'GET', '/readyz')).status, 200);
-      running.signal('SIGTERM');
-      assert.equal((await running.ended).code, 0);
-    } finally {
-      running.signal('SIGKILL');
-    }
+    const [, url = ''] = await running.output(/"url":"([^"]+)".*"msg":"listening"/);
+    assert.equal((await send(url, 'GET', '/readyz')).status, 200);
+    running.signal('SIGTERM');
+    assert.equal((await running.ended).code, 0);
   } finally {
-    rmSync(root, { recursive: true, force: true });
+    running.signal('SIGKILL');
   }
 });

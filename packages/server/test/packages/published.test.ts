@@ -2,15 +2,16 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { globSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { builtinModules, type SourceMapPayload } from 'node:module';
-import { homedir, tmpdir } from 'node:os';
+import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
 import { anchorsIn, linksIn, ROOT, readPage } from '../docs/markdown.ts';
 import { type PackageName, packPackages } from '../support/packed.ts';
+import { directoryOfFile } from '../support/temporary-directory.ts';
 
 const NAMES = ['server', 'client', 'react'] as const satisfies PackageName[];
 /** The packages are ES modules with `exports`: older resolutions, and `require` before Node 22, have none. */
@@ -24,11 +25,7 @@ interface Manifest {
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
-let directory: string;
-before(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'rollcall-published-'));
-});
-after(() => rm(directory, { recursive: true, force: true }));
+const directory = directoryOfFile('published');
 
 const tarball = async (name: PackageName): Promise<Uint8Array<ArrayBuffer>> =>
   Uint8Array.from(await readFile((await packPackages())[name]));

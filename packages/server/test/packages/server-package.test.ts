@@ -1,16 +1,16 @@
 /** The tarball of the server in the project of a host, without this repository. */
 import assert from 'node:assert/strict';
-import { glob, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { glob, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import process from 'node:process';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { headersOfProject, KNOWN, rollcall, withServe } from '../cli/cli-process.ts';
 import { fencesOf, ROOT, readPage } from '../docs/markdown.ts';
 import { useEveryPart } from '../support/every-part.ts';
 import { installPackages } from '../support/packed.ts';
 import { skipsPostgres, withDatabase } from '../support/postgres.ts';
 import { freshRedisUrl, skipsRedis } from '../support/redis.ts';
+import { directoryOfFile } from '../support/temporary-directory.ts';
 import { NODES, OLD_NODE } from './nodes.ts';
 import { runModule } from './run-module.ts';
 
@@ -39,16 +39,10 @@ interface LockedPackage {
   readonly resolved: string;
 }
 
-let project: string;
-let launcher: string;
+const project = directoryOfFile('host');
+const launcher = join(project, 'node_modules/.bin/rollcall');
 
-before(async () => {
-  project = await mkdtemp(join(tmpdir(), 'rollcall-host-'));
-  await installPackages(project, ['server', 'client']);
-  launcher = join(project, 'node_modules/.bin/rollcall');
-});
-
-after(() => rm(project, { recursive: true, force: true }));
+before(() => installPackages(project, ['server', 'client']));
 
 /** An empty folder of the host. */
 async function emptyFolder(name: string): Promise<string> {

@@ -1,7 +1,8 @@
 /** Which positions are taken after changes were removed, by a clock that the test moves; and when streams show where they are. */
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { changesPage, readChanges } from '../support/change-feed.ts';
+import { closedAfterTests } from '../support/closing.ts';
 import { expectDone, expectError } from '../support/expect.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 import { oneServer } from '../support/one-server.ts';
@@ -14,16 +15,10 @@ const HEARTBEAT_MS = 15_000;
 
 const clock = new MovedClock();
 const server = oneServer({ clock, settings: { changesSeconds: 6 * 3_600 } });
-const readers: StreamReader[] = [];
-after(() => {
-  for (const reader of readers) reader.close();
-});
+const closed = closedAfterTests();
 
-async function open(project: Project, path: string): Promise<StreamReader> {
-  const reader = await StreamReader.open(project, path);
-  readers.push(reader);
-  return reader;
-}
+const open = async (project: Project, path: string): Promise<StreamReader> =>
+  closed(await StreamReader.open(project, path));
 
 /** Changes of users, one record each. */
 async function putUsers(project: Project, ...ids: string[]): Promise<void> {

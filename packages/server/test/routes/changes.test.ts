@@ -1,21 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { changesPage, readChanges } from '../support/change-feed.ts';
+import { closedAfterTests } from '../support/closing.ts';
 import { expectDone, expectError, expectOk } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
 import { StreamReader } from '../support/stream-reader.ts';
 
 const server = oneServer();
-const readers: StreamReader[] = [];
-after(() => {
-  for (const reader of readers) reader.close();
-});
+const closed = closedAfterTests();
 
-async function open(...parameters: Parameters<typeof StreamReader.open>): Promise<StreamReader> {
-  const reader = await StreamReader.open(...parameters);
-  readers.push(reader);
-  return reader;
-}
+const open = async (...parameters: Parameters<typeof StreamReader.open>): Promise<StreamReader> =>
+  closed(await StreamReader.open(...parameters));
 
 describe('GET /v1/changes', () => {
   test('a change has its type, its time, its actor, the ID of its request and the IDs concerned', async () => {

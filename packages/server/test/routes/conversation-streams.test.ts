@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { Browser } from '../support/browser.ts';
+import { closedAfterTests } from '../support/closing.ts';
 import {
   markdown,
   messageOf,
@@ -17,23 +18,13 @@ import type { Project } from '../support/project-client.ts';
 import { StreamReader } from '../support/stream-reader.ts';
 
 const server = oneServer();
-const readers: StreamReader[] = [];
-after(() => {
-  for (const reader of readers) reader.close();
-});
+const closed = closedAfterTests();
 
 const MESSAGES = `${threadPath('t')}/messages`;
 const THREADS = '/v1/threads?groupID=g';
 
-async function open(
-  of: { readonly url: string; readonly token: string },
-  path: string,
-  headers: Record<string, string> = {},
-): Promise<StreamReader> {
-  const reader = await StreamReader.open(of, path, headers);
-  readers.push(reader);
-  return reader;
-}
+const open = async (...parameters: Parameters<typeof StreamReader.open>): Promise<StreamReader> =>
+  closed(await StreamReader.open(...parameters));
 
 const browser = (project: Project, user: string) => ({
   url: project.url,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { changesPage, readChanges } from '../support/change-feed.ts';
+import { closedAfterTests } from '../support/closing.ts';
 import { expectDone, expectOk } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
 import { until } from '../support/waiting.ts';
@@ -15,16 +16,9 @@ import {
 } from '../support/webhook-receiver.ts';
 
 const server = oneServer({ settings: { webhooksAllow: ALLOWED } });
-const receivers: WebhookReceiver[] = [];
-after(() => {
-  for (const receiver of receivers) receiver.close();
-});
+const closed = closedAfterTests();
 
-async function receiving(): Promise<WebhookReceiver> {
-  const receiver = await WebhookReceiver.open();
-  receivers.push(receiver);
-  return receiver;
-}
+const receiving = async (): Promise<WebhookReceiver> => closed(await WebhookReceiver.open());
 
 describe('deliveries to a webhook', () => {
   test('a webhook gets the changes after its creation, as the API reads them, signed as Standard Webhooks requires', async () => {

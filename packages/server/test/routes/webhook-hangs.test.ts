@@ -1,7 +1,8 @@
 /** Receivers that hang: when they are given up, and that they do not slow the others. */
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { limits } from '@rollcall/protocol';
+import { closedAfterTests } from '../support/closing.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 import { oneServer } from '../support/one-server.ts';
 import { until, within } from '../support/waiting.ts';
@@ -22,15 +23,11 @@ const WEBHOOKS = 100;
 const USERS = { types: ['user.*'] };
 const hang: Answering = () => {};
 
-const receivers: WebhookReceiver[] = [];
-after(() => {
-  for (const receiver of receivers) receiver.close();
-});
+const closed = closedAfterTests();
 
 async function receiving(answer?: Answering): Promise<WebhookReceiver> {
-  const receiver = await WebhookReceiver.open();
+  const receiver = closed(await WebhookReceiver.open());
   if (answer !== undefined) receiver.answer = answer;
-  receivers.push(receiver);
   return receiver;
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { changesPage, readChanges } from '../support/change-feed.ts';
+import { closedAfterTests } from '../support/closing.ts';
 import { expectDone, expectError } from '../support/expect.ts';
 import { jwt, seconds } from '../support/jwt.ts';
 import { MovedClock } from '../support/moved-clock.ts';
@@ -22,12 +23,7 @@ const HOUR = 60 * MINUTE;
 
 const clock = new MovedClock();
 const server = oneServer({ clock, settings: { webhooksAllow: ALLOWED, changesSeconds: 10 * 86_400 } });
-const receivers: WebhookReceiver[] = [];
-const renewals: Project[] = [];
-after(() => {
-  for (const project of renewals) project.close();
-  for (const receiver of receivers) receiver.close();
-});
+const closed = closedAfterTests();
 
 interface Case {
   readonly project: Project;
@@ -36,8 +32,7 @@ interface Case {
 
 /** A webhook whose first delivery the receiver answers so. */
 async function failing(answer: Answering): Promise<Case> {
-  const [project, receiver] = [await server.project(), await WebhookReceiver.open()];
-  receivers.push(receiver);
+  const [project, receiver] = [await server.project(), closed(await WebhookReceiver.open())];
   receiver.answer = answer;
   await createWebhook(project, 'w', receiver.url, { types: ['user.*'] });
   await project.seedUsers('ada');
@@ -121,8 +116,7 @@ test('a webhook whose receiver answers 410 is failing at once, and the service r
 /** A webhook whose first attempt is under way: the function answers it, and resolves when the attempt is stored. */
 async function underWay(): Promise<Case & { answer(code: number): Promise<void> }> {
   const { promise, resolve } = Promise.withResolvers<Parameters<Answering>[0]>();
-  const [project, receiver] = [await server.project(), await WebhookReceiver.open()];
-  receivers.push(receiver);
+  const [project, receiver] = [await server.project(), closed(await WebhookReceiver.open())];
   receiver.answer = resolve;
   await createWebhook(project, 'w', receiver.url, { types: ['user.*'] });
   await project.seedUsers('ada');
@@ -154,8 +148,7 @@ test('a webhook that is paused while its receiver answers 410 stays paused, and 
 for (const code of [410, 503])
   test(`a new url is tried at once when the old one answers ${code} after the update`, async () => {
     const { project, answer } = await underWay();
-    const next = await WebhookReceiver.open();
-    receivers.push(next);
+    const next = closed(await WebhookReceiver.open());
     expectDone(await project.put('/v1/webhooks/w', { url: next.url }));
     await answer(code);
     await next.requests(1);
@@ -163,11 +156,8 @@ for (const code of [410, 503])
   });
 
 /** The same project with a token of the clock's time: a token is good for a day. */
-function renewed({ url, id, secret }: Project): Project {
-  const project = new Project(url, id, secret, jwt({ project_id: id, iat: seconds(clock.now()) }, secret));
-  renewals.push(project);
-  return project;
-}
+const renewed = ({ url, id, secret }: Project): Project =>
+  closed(new Project(url, id, secret, jwt({ project_id: id, iat: seconds(clock.now()) }, secret)));
 
 test('after 3 days of failures a webhook is failing, and rests until it is set active', async () => {
   const each = await failing(status(302, { location: '/elsewhere' }));
@@ -209,8 +199,7 @@ test('a new url has the pauses of a new webhook, and 3 days until it is failing'
     return (await webhook(project, 'w')).status;
   };
   assert.equal(await stateAfter(71 * HOUR, 4), 'active');
-  const next = await WebhookReceiver.open();
-  receivers.push(next);
+  const next = closed(await WebhookReceiver.open());
   next.fail(503);
   expectDone(await project.put('/v1/webhooks/w', { url: next.url }));
   await recorded({ ...each, project }, 5);

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import process from 'node:process';
 import { describe, test } from 'node:test';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { StoreSpace } from '../contract/store/store-lab.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { SMALL_BOUNDS, simulateStore } from './store-simulation.ts';
 
 /** A failure prints its seed; ROLLCALL_TEST_SEED sets that one, or a new one. */
@@ -14,11 +12,8 @@ const SEEDS =
 const SIZE = { projects: 20, rounds: 40, openings: 2 };
 
 async function sqliteSpace(): Promise<StoreSpace> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'rollcall-sim-'));
-  return {
-    open: () => openSqliteStore({ dataDir, durableBounds: SMALL_BOUNDS }),
-    remove: () => rm(dataDir, { recursive: true }),
-  };
+  const { path: dataDir, remove } = await temporaryDirectory('sim');
+  return { open: () => openSqliteStore({ dataDir, durableBounds: SMALL_BOUNDS }), remove };
 }
 
 describe('random operations leave SQLite where they leave the naive model', () => {

@@ -21,7 +21,7 @@ import type { ConditionalContext } from '../../../src/store/write-context.ts';
 import type { ProjectKey } from '../../../src/values/project-key.ts';
 import { recordsAfter } from '../../support/recorded.ts';
 import { changeTexts } from './entries.ts';
-import { newRoster, Roster } from './roster.ts';
+import { newRoster, Roster, START } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
 /** The parts of a write's context that a test sets. The others are the next second, the next revision, and no condition. */
@@ -44,6 +44,15 @@ export function plain(text: string, ...userIds: readonly string[]): StoredConten
 
 /** The text of content that is one markdown node. */
 export const textOf = (content: string): string => JSON.parse(content)[0].children[0].text;
+
+/** A time of the past: of what a write imports. */
+export const EARLIER = START - 1_000_000;
+/** A write that creates a message. */
+export const NEW = { authorId: 'ann', content: plain('new') };
+export const STALE = { kind: 'stale' };
+export const THREAD_ABSENT = { kind: 'threadAbsent' };
+/** Of the group `shut`, which is deleted. */
+export const SHUT = { kind: 'groupUnavailable', groupId: 'shut', isDeleted: true };
 
 export function appended(text: string, offset: number | null = null): MessageAppend {
   return { escaped: JSON.stringify(text).slice(1, -1), length: [...text].length, offset };

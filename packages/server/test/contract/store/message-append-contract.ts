@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@rollcall/protocol';
-import { appended, Conversation, type Given, markdown, plain, textOf } from './conversation.ts';
+import { appended, Conversation, type Given, markdown, plain, STALE, textOf } from './conversation.ts';
 import { numbered, START } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
@@ -138,7 +138,6 @@ export function messageAppendContract(lab: StoreLab): void {
   });
 
   const NOT_APPENDABLE = { kind: 'notAppendable' };
-  const STALE = { kind: 'stale' };
   const errors: readonly [
     title: string,
     thread: string,

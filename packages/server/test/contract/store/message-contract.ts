@@ -2,15 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { MessageRecord, StoredMessageWrite } from '../../../src/store/ports/messages.ts';
-import { Conversation, markdown, plain } from './conversation.ts';
+import { Conversation, EARLIER, markdown, NEW, plain, STALE, THREAD_ABSENT } from './conversation.ts';
 import { numbered, START } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
-const EARLIER = START - 1_000_000;
 const LATER = START + 1_000_000;
-const STALE = { kind: 'stale' };
-const THREAD_ABSENT = { kind: 'threadAbsent' };
-const NEW = { authorId: 'ann', content: plain('new') };
 
 export function messageContract(lab: StoreLab): void {
   messageWrites(lab);

@@ -2,16 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StoredMessageWrite } from '../../../src/store/ports/messages.ts';
-import { Conversation, type Given, plain } from './conversation.ts';
-import { numbered, START } from './roster.ts';
+import { Conversation, EARLIER, type Given, NEW, plain, SHUT, STALE, THREAD_ABSENT } from './conversation.ts';
+import { numbered } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
-const EARLIER = START - 1_000_000;
-const STALE = { kind: 'stale' };
-const THREAD_ABSENT = { kind: 'threadAbsent' };
-const SHUT = { kind: 'groupUnavailable', groupId: 'shut', isDeleted: true };
 const fixed = (field: string) => ({ kind: 'fixedField', field });
-const NEW = { authorId: 'ann', content: plain('new') };
 
 export function messageErrorContract(lab: StoreLab): void {
   const NO_CONTENT = { kind: 'fieldsRequired', fields: ['content'] };

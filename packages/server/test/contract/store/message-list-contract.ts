@@ -1,11 +1,9 @@
 /** Lists of messages: their order, their pages, and the bounds of a page. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Conversation, markdown, plain } from './conversation.ts';
-import { numbered, START } from './roster.ts';
+import { Conversation, EARLIER, markdown, plain } from './conversation.ts';
+import { numbered } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
-
-const EARLIER = START - 1_000_000;
 
 export function messageListContract(lab: StoreLab): void {
   /** Times of arrival that are not those of creation, some of them the same. */

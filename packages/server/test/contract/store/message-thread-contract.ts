@@ -2,15 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StoredMessageWrite } from '../../../src/store/ports/messages.ts';
-import { Conversation, type Given, plain, textsOf } from './conversation.ts';
+import { Conversation, EARLIER, type Given, NEW, plain, SHUT, STALE, textsOf } from './conversation.ts';
 import { numbered, START } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
-const EARLIER = START - 1_000_000;
 const LATER = START + 1_000_000;
-const STALE = { kind: 'stale' };
-const SHUT = { kind: 'groupUnavailable', groupId: 'shut', isDeleted: true };
-const NEW = { authorId: 'ann', content: plain('new') };
 
 export function messageThreadContract(lab: StoreLab): void {
   threadsMadeWithMessages(lab);

@@ -2,11 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@rollcall/protocol';
-import { Conversation, inBatches } from './conversation.ts';
+import { Conversation, EARLIER, inBatches } from './conversation.ts';
 import { numbered, START } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
-
-const EARLIER = START - 1_000_000;
 
 export function seenThreadContract(lab: StoreLab): void {
   const at = (seconds: number) => START + 1_000_000 + seconds * 1_000;

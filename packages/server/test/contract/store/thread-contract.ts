@@ -2,11 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StoredThreadWrite, ThreadRecord } from '../../../src/store/ports/threads.ts';
-import { Conversation, type Given } from './conversation.ts';
+import { Conversation, EARLIER, type Given, SHUT, STALE } from './conversation.ts';
 import { numbered, START } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
-
-const EARLIER = START - 1_000_000;
 
 const EVERY_FIELD = {
   groupId: 'g',
@@ -149,10 +147,8 @@ function threadWrites(lab: StoreLab): void {
 
 function threadErrors(lab: StoreLab): void {
   const FIELDS_REQUIRED = { kind: 'fieldsRequired', fields: ['groupID', 'name'] };
-  const STALE = { kind: 'stale' };
   const ABSENT = { kind: 'absent' };
   const NO_GROUP = { kind: 'groupUnavailable', groupId: 'none', isDeleted: false };
-  const SHUT = { kind: 'groupUnavailable', groupId: 'shut', isDeleted: true };
   const fixed = (field: string) => ({ kind: 'fixedField', field });
   const NEW = { groupId: 'g', name: 'N' };
 

@@ -1,7 +1,7 @@
 /** The end of a thread: by its own deletion, and with its group. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Conversation, inBatches, plain, textsOf } from './conversation.ts';
+import { Conversation, inBatches, plain, THREAD_ABSENT, textsOf } from './conversation.ts';
 import { numbered } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
@@ -59,7 +59,6 @@ function threadDeletion(lab: StoreLab): void {
 
 async function assertGone(c: Conversation, thread: string, message: string): Promise<void> {
   const ABSENT = { kind: 'absent' };
-  const THREAD_ABSENT = { kind: 'threadAbsent' };
   assert.equal(await c.findThread(thread), null);
   assert.ok(!(await c.threadIds()).includes(thread));
   assert.equal((await c.putThread(thread, { name: 'X' })).kind, 'fieldsRequired');
