@@ -253,7 +253,7 @@ describe(`threads and messages in Chromium`, { skip: skipsPages }, () => {
       await shows(page, 'messages', ['one failed', 'two failed']);
       await page.unroute(MESSAGES);
       await page.locator('#retry').click();
-      await shows(page, 'messages', ['two failed', 'one sent']);
+      await shows(page, 'messages', ['one sent', 'two failed']);
     });
   });
 });
