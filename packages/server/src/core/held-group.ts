@@ -15,7 +15,6 @@ import { LeaseEndedError } from './presence-service.ts';
 /** A connection that holds presence in the group. */
 export interface Holder {
   readonly userId: string;
-  readonly name: string;
   /** How many locations it holds in the group. */
   count(): number;
   /** An event of the group: the user has left the location, or has come to it. */
@@ -38,6 +37,8 @@ interface Owner<Connection> {
   setAgain(connections: readonly Connection[], group: HeldGroup<Connection>, lease: string): Promise<void>;
   /** Gives what these connections still hold in the group the lease, and forgets what they hold no longer. */
   refresh(connections: readonly Connection[], group: HeldGroup<Connection>, lease: string): Promise<void>;
+  /** What the connection holds in the group without a lease is about to end. */
+  retain(group: HeldGroup<Connection>, userId: string, connection: string): void;
 }
 
 /** A connection whose holds of the lease are to end at a time. */
@@ -333,13 +334,7 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
     } else if (event.type === 'arrived') this.#notify(event.userId, event.location, true);
     else if (event.type === 'usersRemoved') this.#remove(event.userIds);
     else if (event.type === 'groupRemoved') this.#remove(this.#holders.keys());
-    else if (event.type === 'releasing') this.#retain(event.userId, event.connection);
-  }
-
-  /** A stream of the connection has closed. An update over HTTP may have taken what it holds here out of the lease: that is due. */
-  #retain(userId: string, connection: string): void {
-    for (const holder of this.#holders.get(userId)?.values() ?? [])
-      if (holder.name === connection && holder.count() > 0) this.#renewedAt = Number.NEGATIVE_INFINITY;
+    else if (event.type === 'releasing') this.#owner.retain(this, event.userId, event.connection);
   }
 
   #remove(userIds: Iterable<string>): void {

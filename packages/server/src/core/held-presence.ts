@@ -70,7 +70,7 @@ export class HeldPresence {
    */
   async open(project: ProjectKey, userId: string, name: string | null): Promise<PresenceConnection> {
     const connection = name ?? randomBytes(12).toString('base64url');
-    const key = JSON.stringify([project, userId, connection]);
+    const key = keyOf(project, userId, connection);
     const known = this.#connections.get(key);
     if (known !== undefined && !known.isGone(this.now)) {
       await known.reopen();
@@ -136,6 +136,13 @@ export class HeldPresence {
 
   refresh(connections: readonly PresenceConnection[], group: Group, lease: string): Promise<void> {
     return this.#putAll(connections, group, { lease, refreshOnly: true });
+  }
+
+  /** An update over HTTP may have taken holds of a connection out of the lease. Where it is open, they are taken in again. */
+  retain(group: Group, userId: string, name: string): void {
+    const connection = this.#connections.get(keyOf(group.scope.project, userId, name));
+    if (connection === undefined || connection.holdsOf(group).length === 0) return;
+    void this.#safely(() => group.put((lease) => this.refresh([connection], group, lease)));
   }
 
   /** In the order in which the locations were taken: of an exclusive region the newest is shown. */
@@ -206,6 +213,8 @@ export class HeldPresence {
     }
   }
 }
+
+const keyOf = (...key: [project: ProjectKey, userId: string, connection: string]) => JSON.stringify(key);
 
 function withoutData({ data: _, ...change }: PresenceChange): PresenceChange {
   return change;

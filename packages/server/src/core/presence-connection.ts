@@ -247,7 +247,6 @@ export class PresenceConnection {
   #holderIn(holds: ReadonlyMap<Json, Hold>): Holder {
     return {
       userId: this.userId,
-      name: this.name,
       count: () => (this.#endsAt === null ? countOf(holds) : 0),
       onEvent(location, isThere) {
         for (const hold of holds.values())

@@ -140,6 +140,26 @@ describe('a connection that is reset', () => {
     });
   }
 
+  test('a connectionID whose next socket breaks before its auth is answered keeps its holds where it is back within 2 s', async () => {
+    const p = await Presence.inNewProject(server);
+    const page = { connectionID: 'page-1' };
+    await withSockets(async (keep) => {
+      const first = await keep(SocketClient.of(p.project, 'a', 'g', page));
+      await first.ok('present', { location: AT });
+      for (let attempt = 0; attempt < 5; attempt += 1) {
+        if (attempt === 0) await reset(p, first, 0);
+        const broken = await keep(SocketClient.open(p.project.url));
+        broken.send({ op: 'auth', ref: 1, token: Browser.of(p.project, 'a', 'g').token, ...page });
+        // The server has read the frame when it learns of the end.
+        broken.tcp.end();
+        await until('the server to notice it', async () => (await openSockets(p.project)) === 0);
+        await p.pass(clock, 1);
+      }
+      await keep(SocketClient.of(p.project, 'a', 'g', page));
+      assert.deepEqual(await p.locationsOf('a'), [AT]);
+    });
+  });
+
   test('a stream that closes releases nothing that an open socket of the same connectionID holds', async () => {
     const p = await Presence.inNewProject(server);
     const page = { connectionID: 'page-1' };

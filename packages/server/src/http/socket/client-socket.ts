@@ -19,7 +19,7 @@ import { FrameRate } from './frame-rate.ts';
 import { FrameWriter } from './frame-writer.ts';
 import { Liveness } from './liveness.ts';
 import { checkFrame, readFrame, refOf, requireAuth } from './socket-frame.ts';
-import { type Login, logIn, secondsToNotify, type VerifiedLogin } from './socket-login.ts';
+import { GRACE_MS, graceOf, type Login, logIn, secondsToNotify, type VerifiedLogin } from './socket-login.ts';
 import type { SocketParts, SocketServices } from './socket-parts.ts';
 import { SocketWatches } from './socket-watches.ts';
 import type { WatchOwner } from './watch-sink.ts';
@@ -28,8 +28,6 @@ import type { WatchOwner } from './watch-sink.ts';
 const WAITING_MAX_BYTES = 64 * 1_024;
 /** How long a socket may be open before it logs in, in ticks of a second. */
 const LOGIN_TICKS = 5;
-/** How long a connection that broke may be away and keep what it holds, in milliseconds. One that timed out has been away for longer. */
-const GRACE_MS = 2_000;
 /** The connection broke without a close frame; and the code of a page that is left or loaded anew. */
 const BROKEN = 1006;
 const GOING_AWAY = 1001;
@@ -52,8 +50,8 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
   readonly #queue: FrameQueue;
   #login: Login | null = null;
   #ticks = 0;
-  /** Closed for good, with frames that are handled first. */
-  #isClosed = false;
+  /** See {@link graceOf}. 0 also where it was closed for good, with frames that are handled first. */
+  #graceMs: number | null = null;
   #ending: ServiceError | 'closed' | null = null;
 
   constructor(ws: WebSocket, socket: Socket, logged: LoggedRequest, parts: SocketParts<ClientSocket>) {
@@ -197,7 +195,7 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
     if (before !== null) return () => this.#limitTo(login);
     if (this.#ending !== null) {
       login.permit.release();
-      await login.connection.close(0);
+      await login.connection.close(graceOf(login, this.#graceMs));
       return undefined;
     }
     this.#login = login;
@@ -310,10 +308,11 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
     void this.#queue.drain().then(() => this.#leave());
   }
 
-  /** Ends what it has. What it held ends after a time, by default that of a page that may come back. Idempotent. */
-  #leave(graceMs = this.#login?.isNamed === true && !this.#isClosed ? GRACE_MS : 0): void {
+  /** Ends what it has. What it held ends after a time: see {@link graceOf}. Idempotent. */
+  #leave(graceMs = this.#graceMs): void {
     if (this.#ending !== null) return;
     this.#ending = 'closed';
+    this.#graceMs = graceMs;
     this.#queue.clear();
     this.watches.closeAll();
     this.#durable?.close();
@@ -323,7 +322,7 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
     // An update under way would set presence that no connection releases.
     void this.#queue
       .drain()
-      .then(() => login.connection.close(graceMs))
+      .then(() => login.connection.close(graceOf(login, graceMs)))
       .catch((err) => this.#notReleased(err));
   }
 
@@ -340,7 +339,7 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
       this.#leave(GRACE_MS);
       return;
     }
-    this.#isClosed = code !== GOING_AWAY;
+    if (code !== GOING_AWAY) this.#graceMs = 0;
     this.#leaveAfterFrames();
   }
 }

@@ -25,6 +25,13 @@ export interface Login extends VerifiedLogin {
   readonly isNamed: boolean;
 }
 
+/** How long a connection that broke may be away and keep what it holds, in milliseconds. One that timed out has been away for longer. */
+export const GRACE_MS = 2_000;
+
+/** How long what a login held stays after its socket has ended; null is as long as a page that has named itself may need to come back. */
+export const graceOf = ({ isNamed }: Login, graceMs: number | null): number =>
+  graceMs ?? (isNamed ? GRACE_MS : 0);
+
 /** Verifies a token. @throws ServiceError (a rejection) as for an HTTP request with it */
 export async function verifyLogin(
   { authenticator, clock }: Pick<SocketServices, 'authenticator' | 'clock'>,
