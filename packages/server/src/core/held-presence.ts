@@ -140,7 +140,7 @@ export class HeldPresence {
 
   /** An update over HTTP may have taken holds of a connection out of the lease. Where it is open, they are taken in again. */
   retain(group: Group, userId: string, name: string): void {
-    const connection = this.#connections.get(keyOf(group.scope.project, userId, name));
+    const connection = this.#connections.get(keyOf(group.project, userId, name));
     if (connection === undefined || connection.holdsOf(group).length === 0) return;
     void this.#safely(() => group.put((lease) => this.refresh([connection], group, lease)));
   }

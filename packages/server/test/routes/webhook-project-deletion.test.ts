@@ -27,19 +27,25 @@ async function leased(): Promise<number> {
 
 /** A webhook whose delivery the receiver has, while another change waits, and whose project is deleted then. */
 async function deletedMeanwhile(use: (response: ServerResponse) => Promise<void>) {
-  const { promise, resolve } = Promise.withResolvers<ServerResponse>();
+  let response: ServerResponse | undefined;
   await using receiver = closing(await WebhookReceiver.open());
-  receiver.answer = resolve;
+  receiver.answer = (hanging) => {
+    response = hanging;
+  };
   const project: Project = await server.project();
   await createWebhook(project, 'w', receiver.url, { types: ['user.*'] });
   await project.seedUsers('ada');
-  const response = await promise;
+  // A process that does not hear of the change finds it with its next sweep.
+  await until('the delivery', () => {
+    if (response === undefined) clock.move(SWEEP_MS / 10);
+    return response !== undefined;
+  });
   assert.equal(await leased(), 1);
   await project.seedUsers('bob');
   const headers = { authorization: `Bearer ${server.customerToken()}` };
   expectDone(await project.delete(`/v1/projects/${project.id}`, headers));
   receiver.acknowledge();
-  await use(response);
+  await use(response as ServerResponse);
   await until('the end of the lease', async () => (await leased()) === 0);
   clock.move(10 * SWEEP_MS);
   assert.equal(receiver.received.length, 1);
