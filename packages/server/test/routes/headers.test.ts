@@ -115,6 +115,7 @@ describe('x-request-id', () => {
       const [, id] = /^HTTP\/1\.1 400 .*\r\nx-request-id: (\S+)\r\n/is.exec(await connection.ended()) ?? [];
       connection.destroy();
       if (headers.length > 0) assert.equal(id, 'torn-1');
+      assert.ok(id);
       await until('the debug line', () => logged.some((line) => line.includes(`"reqId":"${id}"`)));
     }
   });
