@@ -1,4 +1,4 @@
-import { limits, type ValidationErrors } from '@rollcall/protocol';
+import { acceptor, Id, limits, type ValidationErrors } from '@rollcall/protocol';
 import type { MembershipChange } from '../store/ports/members.ts';
 import type { Precondition } from '../store/precondition.ts';
 import type { PageRequest, TotalPage } from '../values/page.ts';
@@ -35,14 +35,19 @@ export class MembershipService extends ResourceService<'members'> {
   }
 }
 
-/** No user can be added and removed in one change. Accepts values of any type: the schema checks types. */
+const isId = acceptor(Id);
+
+/**
+ * No user can be added and removed in one change. Accepts values of any type: the schema reports those that are no IDs, which
+ * the message here does not repeat, because they may have megabytes.
+ */
 export function inspectMembersChange(
   change: { add?: unknown; remove?: unknown },
   errors: ValidationErrors,
 ): void {
   if (!Array.isArray(change.add) || !Array.isArray(change.remove)) return;
-  const added = new Set(change.add.filter((id) => typeof id === 'string'));
-  const both = [...new Set<string>(change.remove)].filter((id) => added.has(id));
+  const added = new Set(change.add);
+  const both = [...new Set<string>(change.remove)].filter((id) => added.has(id) && isId(id));
   if (both.length === 0) return;
   const named = both.slice(0, limits.PROBLEMS_NAMED);
   const text = `${named.join(', ')}${andMore(both.length - named.length)}`;

@@ -2,7 +2,7 @@ import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { errorBody, JSON_TYPE } from '../wire/json-answer.ts';
 import { closeLingering, stopReading } from './lingering-close.ts';
-import { newRequestId } from './request-id.ts';
+import { newRequestId, requestId } from './request-id.ts';
 
 const STATUSES: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
@@ -24,8 +24,11 @@ export function answerClientError(
   } else if (latest !== null && isDone(latest) && !latest.shouldKeepAlive) {
     // The answer before has closed the connection, so nothing may follow it.
     closeLingering(socket);
-  } else if (latest === null || isDone(latest) || isUnanswered(latest)) {
-    socket.write(clientErrorText(code));
+  } else if (latest === null || isDone(latest)) {
+    socket.write(clientErrorText(code, newRequestId()));
+    closeLingering(socket);
+  } else if (isUnanswered(latest)) {
+    socket.write(clientErrorText(code, requestId(latest.req)));
     closeLingering(socket);
   } else {
     // Written now, the error would become a part of an earlier answer. That one ends first, within the linger time.
@@ -45,13 +48,13 @@ const isDone = (response: ServerResponse) =>
 const isUnanswered = (response: ServerResponse) =>
   response.socket !== null && !response.headersSent && !response.req.complete;
 
-function clientErrorText(code: string | undefined): string {
+function clientErrorText(code: string | undefined, id: string): string {
   const status = STATUSES[code ?? ''] ?? 400;
   const reason = STATUS_CODES[status];
   const message = `the request cannot be read: ${reason}`;
   const body = `${errorBody({ code: 'invalid_request', message })}\n`;
   return (
     `HTTP/1.1 ${status} ${reason}\r\nContent-Type: ${JSON_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-    `x-request-id: ${newRequestId()}\r\nConnection: close\r\n\r\n${body}`
+    `x-request-id: ${id}\r\nConnection: close\r\n\r\n${body}`
   );
 }

@@ -6,10 +6,19 @@ const USABLE_ID = new RegExp(`^[\\x21-\\x7e]{1,${limits.REQUEST_ID_MAX_LENGTH}}$
 const PROCESS_PART = randomBytes(6).toString('base64url');
 let count = 0;
 
-/** The ID that the request brings where it is usable, else a new one. */
-export function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
-  const given = headers['x-request-id'];
-  return typeof given === 'string' && USABLE_ID.test(given) ? given : newRequestId();
+/** Where a request has the ID that was made for it. */
+const MADE = Symbol('request ID');
+
+interface IdentifiedRequest extends Pick<IncomingMessage, 'headers'> {
+  [MADE]?: string;
+}
+
+/** The ID that the request brings where it is usable, else one that is made for it. The same each time. */
+export function requestId(request: IdentifiedRequest): string {
+  const given = request.headers['x-request-id'];
+  if (typeof given === 'string' && USABLE_ID.test(given)) return given;
+  request[MADE] ??= newRequestId();
+  return request[MADE];
 }
 
 /** An ID that no other request has. */

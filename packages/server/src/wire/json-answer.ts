@@ -15,8 +15,12 @@ export interface PublicError {
 /** The body of every answer that is not a success, and of the event that ends a stream. */
 export const errorBody = (error: PublicError) => `{${errorFields(error)}}`;
 
-/** The fields of an error, in an object that has others too. */
-export const errorFields = ({ code, message }: PublicError) => `"error":"${code}","message":${text(message)}`;
+/**
+ * The fields of an error, in an object that has others too. The message may name a field with a lone surrogate, or be cut within a
+ * pair of them: JSON can escape one, but many parsers reject it.
+ */
+export const errorFields = ({ code, message }: PublicError) =>
+  `"error":"${code}","message":${text(message.toWellFormed())}`;
 
 /** The body of a write that was applied. */
 export const done = (message: string) => `${appliedHead(message)}}`;

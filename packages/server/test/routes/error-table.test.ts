@@ -136,6 +136,14 @@ describe('the error table', () => {
   });
 });
 
+test('the message of an error is well-formed Unicode, also where it names a field that is not, or only a part of its name', async () => {
+  const project = await server.project();
+  for (const name of ['a\ud800', '\udc00', `${'x'.repeat(159)}😀`]) {
+    const message = expectError(await project.put('/v1/groups/g', { [name]: 1 }), 400, 'unexpected_field');
+    assert.ok(message.isWellFormed(), JSON.stringify(message));
+  }
+});
+
 test('an unexpected failure is 500 error with a fixed message: no stack, no SQL, no secret; the log has the rest', async () => {
   const logged: string[] = [];
   const log = pino({ level: 'error' }, { write: (line: string) => void logged.push(line) });

@@ -64,6 +64,16 @@ describe('POST /v1/groups/<ID>/members', () => {
     assert.deepEqual(await membersOf(project), ['b', 'c']);
   });
 
+  test('values in add and remove that are no IDs are invalid_field, and are not repeated in the message', async () => {
+    const project = await projectWithMembers();
+    for (const length of [100_000, 1_000_000]) {
+      const both = ['a', 'x'.repeat(length)];
+      const answer = await change(project, { add: both, remove: both });
+      expectError(answer, 400, 'invalid_field', 'add[1]', 'remove[1]', 'in both: a');
+      assert.ok(answer.text.length < 2_000, `${answer.text.length} bytes`);
+    }
+  });
+
   test('the same user in add and remove is invalid_field, names the user, and changes nothing', async () => {
     const project = await projectWithMembers();
     const answer = await project.unchanged(() => change(project, { add: ['c', 'd'], remove: ['a', 'd'] }));

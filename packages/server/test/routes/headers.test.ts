@@ -6,7 +6,8 @@ import { expectOk } from '../support/expect.ts';
 import type { Answer } from '../support/http-client.ts';
 import { jwt } from '../support/jwt.ts';
 import type { Project } from '../support/project-client.ts';
-import { RawConnection } from '../support/raw-connection.ts';
+import { RawConnection, requestHead } from '../support/raw-connection.ts';
+import { until } from '../support/waiting.ts';
 
 const logged: string[] = [];
 const log = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) });
@@ -102,6 +103,20 @@ describe('x-request-id', () => {
       const given = requestIdOf(await server.bare('GET', '/healthz', { 'x-request-id': id }));
       assert.notEqual(given, id);
       assert.match(given, /^[\x21-\x7e]{1,128}$/);
+    }
+  });
+
+  test('x-request-id is on the answer to a request whose body cannot be read, the one that it brought or that of its debug line', async () => {
+    const project = await server.project();
+    for (const headers of [['X-Request-Id: torn-1'], []]) {
+      const connection = new RawConnection(project.url);
+      const chunked = ['Content-Type: application/json', 'Transfer-Encoding: chunked', ...headers];
+      connection.write(`${requestHead(project.token, 'PUT /v1/groups/torn', ...chunked)}no length\r\n`);
+      const [, id] = /^HTTP\/1\.1 400 .*\r\nx-request-id: (\S+)\r\n/is.exec(await connection.ended()) ?? [];
+      connection.destroy();
+      if (headers.length > 0) assert.equal(id, 'torn-1');
+      assert.ok(id);
+      await until('the debug line', () => logged.some((line) => line.includes(`"reqId":"${id}"`)));
     }
   });
 
