@@ -5,7 +5,7 @@ const MAX_ENTRIES = 10_000;
 const MAX_HEADER_LENGTH = 2_048;
 /** After this the token is verified again, so that changes of other processes take effect within a second. */
 const FRESH_MS = 1_000;
-/** How often the tokens that were not used again are removed, in milliseconds; when there is no room, each second. */
+/** How often the tokens that were not used again are removed at most, in milliseconds; when there is no room, each second. */
 const SWEEP_MS = 10_000;
 
 interface Entry<C> {
@@ -43,10 +43,11 @@ export class VerifiedCache<C extends object> {
   /** Caches a verified token; `startedAt` is when verifying began, because the store may have changed since. */
   put(header: string, verified: Verified<C>, startedAt: number, generation: number): void {
     if (generation !== this.#generation || header.length > MAX_HEADER_LENGTH) return;
+    this.#sweep(startedAt);
     const until = Math.min(startedAt + FRESH_MS, verified.endsAt);
     const known = this.#entries.get(header);
     if (known === undefined) {
-      this.#makeRoom(startedAt);
+      this.#makeRoom();
       this.#entries.set(header, { caller: verified.caller, from: startedAt, until });
       return;
     }
@@ -60,13 +61,16 @@ export class VerifiedCache<C extends object> {
     this.#entries.clear();
   }
 
-  /** Removes the tokens that were not used again, now and then; where that is not enough, the oldest one. */
-  #makeRoom(now: number): void {
+  /** Removes the tokens that were not used again, and those from before the clock was set back. */
+  #sweep(now: number): void {
     const isFull = this.#entries.size >= MAX_ENTRIES;
-    if (Math.abs(now - this.#sweptAt) >= (isFull ? FRESH_MS : SWEEP_MS)) {
-      this.#sweptAt = now;
-      for (const [header, { until }] of this.#entries) if (now >= until) this.#entries.delete(header);
-    }
+    if (Math.abs(now - this.#sweptAt) < (isFull ? FRESH_MS : SWEEP_MS)) return;
+    this.#sweptAt = now;
+    for (const [header, { from, until }] of this.#entries)
+      if (now < from || now >= until) this.#entries.delete(header);
+  }
+
+  #makeRoom(): void {
     if (this.#entries.size < MAX_ENTRIES) return;
     for (const oldest of this.#entries.keys()) {
       this.#entries.delete(oldest);

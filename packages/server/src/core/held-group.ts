@@ -37,8 +37,8 @@ interface Owner<Connection> {
   setAgain(connections: readonly Connection[], group: HeldGroup<Connection>, lease: string): Promise<void>;
   /** Gives what these connections still hold in the group the lease, and forgets what they hold no longer. */
   refresh(connections: readonly Connection[], group: HeldGroup<Connection>, lease: string): Promise<void>;
-  /** What the connection holds in the group without a lease is about to end. */
-  retain(group: HeldGroup<Connection>, userId: string, connection: string): void;
+  /** Takes what an open connection holds in the group into the lease: without one it is about to end. */
+  takeIn(group: HeldGroup<Connection>, userId: string, connection: string): void;
 }
 
 /** A connection whose holds of the lease are to end at a time. */
@@ -334,7 +334,7 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
     } else if (event.type === 'arrived') this.#notify(event.userId, event.location, true);
     else if (event.type === 'usersRemoved') this.#remove(event.userIds);
     else if (event.type === 'groupRemoved') this.#remove(this.#holders.keys());
-    else if (event.type === 'releasing') this.#owner.retain(this, event.userId, event.connection);
+    else if (event.type === 'releasing') this.#owner.takeIn(this, event.userId, event.connection);
   }
 
   #remove(userIds: Iterable<string>): void {

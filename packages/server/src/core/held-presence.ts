@@ -139,7 +139,7 @@ export class HeldPresence {
   }
 
   /** An update over HTTP may have taken holds of a connection out of the lease. Where it is open, they are taken in again. */
-  retain(group: Group, userId: string, name: string): void {
+  takeIn(group: Group, userId: string, name: string): void {
     const connection = this.#connections.get(keyOf(group.project, userId, name));
     if (connection === undefined || connection.holdsOf(group).length === 0) return;
     void this.#safely(() => group.put((lease) => this.refresh([connection], group, lease)));
@@ -208,7 +208,7 @@ export class HeldPresence {
       if (!(err instanceof StoreUnavailableError))
         this.#parts.log.error(
           { err },
-          'the lease of held presence could not be renewed; the presence expires unless a later renewal succeeds',
+          'held presence could not be renewed; it expires unless a later renewal succeeds',
         );
     }
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { arrived, durable, type Entry } from '../../src/realtime/events/reader-event.ts';
+import { arrived, departed, durable, type Entry } from '../../src/realtime/events/reader-event.ts';
 import type { RecentEntries } from '../../src/realtime/events/recent-entries.ts';
 import { SharedEntries } from '../../src/realtime/events/shared-entries.ts';
 
@@ -99,6 +99,36 @@ describe('the entries of the channels of a group', () => {
       if (offset > last + ENTRIES_MAX - 1_000) busy.add([entry]);
     }
     assert.equal(busy.after(last + ENTRIES_MAX - 1_000)?.length, 1_000);
+  });
+
+  test('entries of one offset are dropped together, in whatever order a channel has them', () => {
+    const entries = new SharedEntries();
+    const [quiet, narrow, wide, busy] = [0, 0, 0, 0].map((from) => entries.newList(from)) as [
+      RecentEntries,
+      RecentEntries,
+      RecentEntries,
+      RecentEntries,
+    ];
+    let offset = 0;
+    const show = (list: RecentEntries, last: number) => {
+      while (offset < last) {
+        offset += 1;
+        list.add([entries.entryOf(offset, arrived('q', '{"page":"2"}'))]);
+      }
+    };
+    const leaves = (userId: string) => departed(userId, '{"page":"1"}', 'removed', true);
+    // Nothing before it goes, as long as a channel has the first entry.
+    show(quiet, 1);
+    show(busy, ENTRIES_MAX / 2);
+    offset += 1;
+    // The narrow channel shows one of two users who leave at once, the wide one shows both.
+    narrow.add([entries.entryOf(offset, leaves('b'))]);
+    wide.add([entries.entryOf(offset, leaves('a')), entries.entryOf(offset, leaves('b'))]);
+    show(busy, ENTRIES_MAX);
+    assert.equal(wide.after(0), null);
+    assert.deepEqual(wide.after(ENTRIES_MAX / 2 + 1), []);
+    show(wide, ENTRIES_MAX + 10);
+    assert.equal(wide.after(ENTRIES_MAX)?.length, 10);
   });
 
   test('entries that were dropped before a channel sent them are not stored for it', () => {

@@ -61,14 +61,12 @@ export class SharedEntries {
     const rows = this.#rows;
     while (rows.isFirstUnused) rows.shift();
     if (rows.length <= ENTRIES_MAX && rows.textLength <= TEXT_MAX_LENGTH) return;
+    const end = rows.from + rows.length;
     let left = rows.textLength;
     let from = rows.from;
-    for (
-      const end = from + rows.length;
-      end - from > ENTRIES_MAX / 2 || left > TEXT_MAX_LENGTH / 2;
-      from += 1
-    )
-      left -= rows.lengthOf(from);
+    for (; end - from > ENTRIES_MAX / 2 || left > TEXT_MAX_LENGTH / 2; from += 1) left -= rows.lengthOf(from);
+    // The entries of one offset go together: the lists can have them in another order.
+    while (from < end && rows.offsetOf(from) === rows.offsetOf(from - 1)) from += 1;
     for (const list of this.#lists) list.dropBefore(from);
     while (rows.from < from) rows.shift();
   }
