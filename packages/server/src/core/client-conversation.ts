@@ -14,6 +14,9 @@ import type { MessageService } from './message-service.ts';
 import { GroupError, ServiceError } from './service-error.ts';
 import type { ThreadService } from './thread-service.ts';
 
+/** How often a message is tried whose thread is made or deleted meanwhile. */
+const ATTEMPTS_MAX = 3;
+
 interface Parts {
   readonly clients: ClientSessions;
   readonly threads: ThreadService;
@@ -119,9 +122,8 @@ export class ClientConversation {
     condition: Precondition,
   ): Promise<void> {
     const onlyNew = { ...condition, ifNoneMatch: '*' } as const;
-    for (let [lastGroup, lastError]: [string | null, unknown] = [null, null]; ; ) {
+    for (let attempt = 1; ; attempt += 1) {
       const groupID = await this.#enterForMessage(writer, threadId, createThread);
-      if (groupID === lastGroup) throw lastError;
       const message = { ...write, authorID: writer.userId, inGroup: groupID };
       // A thread that was found in another group than the one to make it in is not made there.
       const isMade = createThread !== undefined && (createThread.groupID ?? writer.group) === groupID;
@@ -131,9 +133,8 @@ export class ClientConversation {
         await this.#written(put, writer, groupID, threadId);
         return;
       } catch (error) {
-        if (createThread === undefined || !isThreadNotFound(error)) throw error;
-        // The thread was made or deleted meanwhile, so the message may belong in another group.
-        [lastGroup, lastError] = [groupID, error];
+        // The thread may have been made or deleted meanwhile, so that the message belongs in another group.
+        if (createThread === undefined || !isThreadNotFound(error) || attempt === ATTEMPTS_MAX) throw error;
       }
     }
   }

@@ -10,36 +10,8 @@ import type {
 import type { Json } from '../values/json.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import { slices } from '../values/slices.ts';
+import type { ClosedConnection, Holder, HolderOfGroups } from './holder.ts';
 import { LeaseEndedError } from './presence-service.ts';
-
-/** A connection that holds presence in the group. */
-export interface Holder {
-  readonly userId: string;
-  /** How many locations it holds in the group. */
-  count(): number;
-  /** An event of the group: the user has left the location, or has come to it. */
-  onEvent(location: Json, isThere: boolean): void;
-}
-
-/** A connection whose holds end. */
-interface ClosedConnection {
-  readonly userId: string;
-  readonly name: string;
-  /** Runs the task after the updates of the connection that are under way, and before later ones. */
-  inOrder(task: () => Promise<void>): Promise<void>;
-}
-
-interface Owner<Connection> {
-  readonly now: number;
-  readonly presence: PresenceStore;
-  newLease(): string;
-  /** Sets what these connections hold in the group, with another lease. */
-  setAgain(connections: readonly Connection[], group: HeldGroup<Connection>, lease: string): Promise<void>;
-  /** Gives what these connections still hold in the group the lease, and forgets what they hold no longer. */
-  refresh(connections: readonly Connection[], group: HeldGroup<Connection>, lease: string): Promise<void>;
-  /** Takes what an open connection holds in the group into the lease: without one it is about to end. */
-  takeIn(group: HeldGroup<Connection>, userId: string, connection: string): void;
-}
 
 /** A connection whose holds of the lease are to end at a time. */
 type Release = Omit<Parameters<PresenceStore['release']>[0], 'now'>;
@@ -56,7 +28,7 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
   readonly project: ProjectKey;
   readonly groupId: string;
   readonly #scope: PresenceScope;
-  readonly #owner: Owner<Connection>;
+  readonly #owner: HolderOfGroups<Connection>;
   readonly #ttlMs: number;
   /** By user. */
   readonly #holders = new Map<string, Map<Connection, Holder>>();
@@ -78,7 +50,7 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
   /** Holds are being set with the lease. */
   #completing: Promise<void> | null = null;
 
-  constructor(scope: PresenceScope, owner: Owner<Connection>, ttlMs: number) {
+  constructor(scope: PresenceScope, owner: HolderOfGroups<Connection>, ttlMs: number) {
     this.project = scope.project;
     this.groupId = scope.groupId;
     this.#scope = scope;
@@ -96,6 +68,11 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
   isDue(now: number, intervalMs: number): boolean {
     if (this.#unreleased.size > 0 || this.#isIncomplete || this.#removed.size > 0) return true;
     return Math.abs(now - this.#renewedAt) >= intervalMs;
+  }
+
+  /** Lets the lease be due with the next tick. */
+  expedite(): void {
+    this.#renewedAt = Number.NEGATIVE_INFINITY;
   }
 
   add(connection: Connection, holder: Holder): void {

@@ -142,6 +142,8 @@ export class HeldPresence {
   takeIn(group: Group, userId: string, name: string): void {
     const connection = this.#connections.get(keyOf(group.project, userId, name));
     if (connection === undefined || connection.holdsOf(group).length === 0) return;
+    // Where it fails now, the next tick repeats it.
+    group.expedite();
     void this.#safely(() => group.put((lease) => this.refresh([connection], group, lease)));
   }
 

@@ -2,7 +2,8 @@ import { limits } from '@rollcall/protocol';
 import type { Json } from '../values/json.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { ClientWriter } from './caller.ts';
-import type { HeldGroup, Holder } from './held-group.ts';
+import type { HeldGroup } from './held-group.ts';
+import type { Holder } from './holder.ts';
 import type { PresenceChange } from './presence-change.ts';
 import { ServiceError } from './service-error.ts';
 

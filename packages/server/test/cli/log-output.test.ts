@@ -10,14 +10,19 @@ import { promisify } from 'node:util';
 import { withDataDir } from '../support/server.ts';
 
 const LOG_OUTPUT = new URL('../../src/log-output.ts', import.meta.url);
-/** Two lines do not fit into the kilobyte that the file may have. Then there is room again behind what was written of the second. */
+/** How long the text of the first line is. The rest of a line depends on the name of the machine. */
+const FIRST = 300;
+/**
+ * The second line does not fit into the kilobyte that the file may have. Then there is room again, behind five letters of its text.
+ */
 const SCRIPT = `
-  import { truncateSync } from 'node:fs';
+  import { statSync, truncateSync } from 'node:fs';
   import { openLog } from '${LOG_OUTPUT}';
   const log = openLog('info');
-  log.info('x'.repeat(500));
-  log.info('y'.repeat(500));
-  truncateSync('log', 700);
+  log.info('x'.repeat(${FIRST}));
+  const { size } = statSync('log');
+  log.info('y'.repeat(1_000));
+  truncateSync('log', size + (size - ${FIRST} - '"}\\n'.length) + 5);
   log.info('there is room again');
   log.info('and for this line');
 `;
@@ -31,6 +36,6 @@ test('a log line after one that was written in part is a line of its own', () =>
     const lines = readFileSync(join(cwd, 'log'), 'utf8').trimEnd().split('\n');
     assert.equal(lines.length, 4);
     const messages = [0, 2, 3].map((index) => JSON.parse(lines[index] as string).msg);
-    assert.deepEqual(messages, ['x'.repeat(500), 'there is room again', 'and for this line']);
-    assert.match(lines[1] as string, /"msg":"y+$/);
+    assert.deepEqual(messages, ['x'.repeat(FIRST), 'there is room again', 'and for this line']);
+    assert.match(lines[1] as string, /"msg":"yyyyy$/);
   }));

@@ -123,7 +123,7 @@ describe('threads and messages of rollcall sync and rollcall export', () => {
     assert.notEqual(JSON.parse(text).deletedTimestamp, null);
   });
 
-  test('an export has each thread once, also those in which users write while it is read', async () => {
+  test('an export has each thread once, also those in which users write while it is read, and none that is made meanwhile', async () => {
     const project = await server.project();
     // Two pages of the list, the latest first.
     const metadata = { text: 'x'.repeat(12_000) };
@@ -142,7 +142,11 @@ describe('threads and messages of rollcall sync and rollcall export', () => {
     try {
       const counts = { threads: 0, messages: 0, deletedMessages: 0 };
       for await (const text of exportConversations(connection, 1, counts)) {
-        if (found.length === 0) await write(project, ['t000', 't001', 't499']);
+        if (found.length === 0) {
+          await write(project, ['t000', 't001', 't499']);
+          const late = await project.put('/v1/threads/late', { groupID: 'g', name: 'late' });
+          assert.equal(late.status, 200);
+        }
         found.push(...(linesOf(text) as typeof found));
       }
       assert.equal(counts.threads, 500);

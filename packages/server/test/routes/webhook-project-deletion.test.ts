@@ -35,7 +35,7 @@ async function deletedMeanwhile(use: (response: ServerResponse) => Promise<void>
   const project: Project = await server.project();
   await createWebhook(project, 'w', receiver.url, { types: ['user.*'] });
   await project.seedUsers('ada');
-  // A process that does not hear of the change finds it with its next sweep.
+  // A process that misses the notification finds the change with its next sweep.
   await until('the delivery', () => {
     if (response === undefined) clock.move(SWEEP_MS / 10);
     return response !== undefined;

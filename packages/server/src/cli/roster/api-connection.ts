@@ -18,7 +18,7 @@ export class ApiError extends Error {}
 interface ApiConnectionOptions {
   readonly url: URL;
   readonly tokens: TokenSource;
-  /** Called with one line for each failure after which the request is sent again, and once where the rate limit is exceeded. */
+  /** Called with one line for each failure after which the request is sent again, and once a minute where the rate limit is exceeded. */
   readonly onRetry: (note: string) => void;
   /** Requests that fail temporarily are sent again until the connection is closed. Default: for some seconds. Those that exceed the rate limit always are. */
   readonly isPatient?: boolean;
@@ -34,6 +34,8 @@ const PAUSE_MAX_MS = 60_000;
 const TOO_MANY_REQUESTS = 429;
 /** The shortest pause after one too many, whatever Retry-After is: they are sent again without end. */
 const LIMITED_PAUSE_MIN_MS = 500;
+/** How often it is noted that requests are above the rate limit. */
+const LIMIT_NOTED_MS = 60_000;
 const TEMPORARY_STATUSES = new Set([TOO_MANY_REQUESTS, 500, 502, 503, 504]);
 
 /**
@@ -44,7 +46,8 @@ export class ApiConnection {
   readonly #exchange: HttpExchange;
   readonly #options: ApiConnectionOptions;
   readonly #closing = new AbortController();
-  #isLimitNoted = false;
+  /** When it was last noted that the rate limit is exceeded. */
+  #limitNotedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ApiConnectionOptions) {
     this.#options = options;
@@ -63,11 +66,18 @@ export class ApiConnection {
       const isFinal = this.#closing.signal.aborted || (!isPatient && failures > PAUSES_MS.length);
       if (isFinal) throw new ApiError(outcome.failure);
       const pause = outcome.pauseMs ?? PAUSES_MS[Math.min(attempt, LAST_PAUSE)] ?? 0;
-      if (!outcome.isLimited || !this.#isLimitNoted)
+      if (!outcome.isLimited || this.#isLimitDue())
         onRetry(`${outcome.failure}; trying again in ${pause / 1_000} s`);
-      this.#isLimitNoted ||= outcome.isLimited;
       await this.#wait(pause);
     }
+  }
+
+  /** Whether to note that the rate limit is exceeded: once a minute, however many requests are. */
+  #isLimitDue(): boolean {
+    const now = performance.now();
+    if (now - this.#limitNotedAt < LIMIT_NOTED_MS) return false;
+    this.#limitNotedAt = now;
+    return true;
   }
 
   #wait(ms: number): Promise<unknown> {

@@ -53,28 +53,38 @@ interface Begun {
   readonly first: IteratorResult<unknown, void>;
 }
 
+/** How often the beginning of the list is read at most without finding another thread. */
+const VAIN_READINGS_MAX = 3;
+
 /**
- * Each thread once; their IDs are stored in memory. The list has the latest activity first, so a thread in which someone writes
- * moves ahead of the page that is read next. Therefore what has been active since the list was begun is read again, until that
- * has nothing new.
+ * Each thread that is there when the list is begun, once; their IDs are stored in memory. The list has the latest activity first,
+ * so a thread in which someone writes moves ahead of the page that is read next. Therefore what has been active since a reading
+ * was begun is read again, until that is one page, which has nothing new. Threads that are made meanwhile are left out, also
+ * because their groups may be missing: a project in which many are made would be read without end.
  */
 async function* threads(connection: ApiConnection): AsyncGenerator<Thread> {
   const known = new Set<string>();
-  let [begunAt, before] = ['', -1];
-  while (known.size > before) {
-    const since = begunAt;
-    before = known.size;
-    begunAt = '';
+  let begunAt: string | null = null;
+  let since = '';
+  for (let vain = 0; vain < VAIN_READINGS_MAX; ) {
+    const before = known.size;
+    let latest: string | null = null;
+    let pages = 0;
     for await (const page of listPages(connection, '/v1/threads')) {
       const { threads: found } = page as ThreadList;
-      begunAt ||= activityOf(found[0]);
+      pages += 1;
+      latest ??= activityOf(found[0]);
+      begunAt ??= latest;
       for (const thread of found) {
-        if (known.has(thread.id)) continue;
+        if (known.has(thread.id) || thread.createdTimestamp > begunAt) continue;
         known.add(thread.id);
         yield thread;
       }
       if (activityOf(found.at(-1)) < since) break;
     }
+    since = latest ?? '';
+    vain = known.size > before ? 0 : vain + 1;
+    if (vain > 0 && pages === 1) return;
   }
 }
 

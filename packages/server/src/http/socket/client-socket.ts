@@ -339,7 +339,7 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
       this.#leave(GRACE_MS);
       return;
     }
-    if (code !== GOING_AWAY) this.#graceMs = 0;
+    if (code !== GOING_AWAY && this.#ending === null) this.#graceMs = 0;
     this.#leaveAfterFrames();
   }
 }

@@ -17,7 +17,7 @@ interface Region {
   writtenAt: number;
   /** A slow store may take longer than the interval: another write at once could be stored before this one. */
   isWriting: boolean;
-  /** The last update since then, and the promise that answers all that it stands for. */
+  /** The last update since the write, and the promise that answers all that it stands for. */
   waiting: { update: Update; readonly written: PromiseWithResolvers<void> } | null;
 }
 
