@@ -61,21 +61,20 @@ export function parseJsonObject(bytes: Uint8Array | null | undefined, what = 'th
  * V8 ends the process where an object gets more than 2^23 fields or an array more than 2^27 items. No legal body has as many: a
  * list of so many different IDs is larger than the largest body.
  */
-const OBJECT_MAX_FIELDS = 8_000_000;
-const ARRAY_MAX_ITEMS = 100_000_000;
+const ENTRIES_MAX = { fields: 8_000_000, items: 100_000_000 };
 /** As `"":1,`. Smaller bodies need not be counted. */
 const FIELD_MIN_BYTES = 5;
 
 /** What makes a text unfit to be parsed, as the end of a sentence about it; null where nothing does. */
 export function structureError(bytes: Uint8Array, maxDepth = JSON_MAX_DEPTH): string | null {
   if (nestsTooDeeply(bytes, maxDepth)) return 'is nested too deeply';
-  return bytes.length > OBJECT_MAX_FIELDS * FIELD_MIN_BYTES ? entriesError(bytes) : null;
+  return bytes.length > ENTRIES_MAX.fields * FIELD_MIN_BYTES ? entriesError(bytes) : null;
 }
 
-/** Counts the commas of each object and array, which has one entry more. */
-function entriesError(bytes: Uint8Array): string | null {
-  const around: { readonly commas: number; readonly max: number }[] = [];
-  let [commas, max] = [0, ARRAY_MAX_ITEMS];
+/** The same for objects and arrays with too many entries: one more than commas. */
+export function entriesError(bytes: Uint8Array, { fields, items } = ENTRIES_MAX): string | null {
+  const around: { readonly commas: number; readonly isObject: boolean }[] = [];
+  let [commas, isObject] = [0, false];
   let inString = false;
   for (let index = 0; index < bytes.length; index += 1) {
     const byte = bytes[index];
@@ -85,15 +84,13 @@ function entriesError(bytes: Uint8Array): string | null {
     } else if (byte === 0x22) inString = true;
     else if (byte === 0x2c) {
       commas += 1;
-      if (commas < max) continue;
-      return max === OBJECT_MAX_FIELDS
-        ? `has an object with more than ${max} fields`
-        : `has an array with more than ${max} items`;
+      if (isObject && commas >= fields) return `has an object with more than ${fields} fields`;
+      if (!isObject && commas >= items) return `has an array with more than ${items} items`;
     } else if (byte === 0x7b || byte === 0x5b) {
-      around.push({ commas, max });
+      around.push({ commas, isObject });
       commas = 0;
-      max = byte === 0x7b ? OBJECT_MAX_FIELDS : ARRAY_MAX_ITEMS;
-    } else if (byte === 0x7d || byte === 0x5d) ({ commas, max } = around.pop() ?? { commas, max });
+      isObject = byte === 0x7b;
+    } else if (byte === 0x7d || byte === 0x5d) ({ commas, isObject } = around.pop() ?? { commas, isObject });
   }
   return null;
 }

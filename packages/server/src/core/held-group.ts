@@ -28,7 +28,7 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
   readonly project: ProjectKey;
   readonly groupId: string;
   readonly #scope: PresenceScope;
-  readonly #owner: HolderOfGroups<Connection>;
+  readonly #owner: HolderOfGroups<Connection, HeldGroup<Connection>>;
   readonly #ttlMs: number;
   /** By user. */
   readonly #holders = new Map<string, Map<Connection, Holder>>();
@@ -50,7 +50,7 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
   /** Holds are being set with the lease. */
   #completing: Promise<void> | null = null;
 
-  constructor(scope: PresenceScope, owner: HolderOfGroups<Connection>, ttlMs: number) {
+  constructor(scope: PresenceScope, owner: HolderOfGroups<Connection, HeldGroup<Connection>>, ttlMs: number) {
     this.project = scope.project;
     this.groupId = scope.groupId;
     this.#scope = scope;

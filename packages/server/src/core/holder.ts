@@ -1,6 +1,5 @@
 import type { PresenceStore } from '../presence/presence-store.ts';
 import type { Json } from '../values/json.ts';
-import type { HeldGroup } from './held-group.ts';
 
 /** A connection that holds presence in the group. */
 export interface Holder {
@@ -20,14 +19,14 @@ export interface ClosedConnection {
 }
 
 /** What has the held groups of a process. */
-export interface HolderOfGroups<Connection> {
+export interface HolderOfGroups<Connection, Group> {
   readonly now: number;
   readonly presence: PresenceStore;
   newLease(): string;
   /** Sets what these connections hold in the group, with another lease. */
-  setAgain(connections: readonly Connection[], group: HeldGroup<Connection>, lease: string): Promise<void>;
+  setAgain(connections: readonly Connection[], group: Group, lease: string): Promise<void>;
   /** Gives what these connections still hold in the group the lease, and forgets what they hold no longer. */
-  refresh(connections: readonly Connection[], group: HeldGroup<Connection>, lease: string): Promise<void>;
+  refresh(connections: readonly Connection[], group: Group, lease: string): Promise<void>;
   /** Takes what an open connection holds in the group into the lease: without one it is about to end. */
-  takeIn(group: HeldGroup<Connection>, userId: string, connection: string): void;
+  takeIn(group: Group, userId: string, connection: string): void;
 }
