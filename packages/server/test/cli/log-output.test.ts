@@ -33,7 +33,7 @@ test('a log line after one that was written in part is a line of its own', () =>
     // A write beyond the limit writes what fits, and the next one fails, as on a full disk.
     const limited = 'trap "" XFSZ; ulimit -f 1; exec "$0" --input-type=module -e "$1" >> log';
     // The limit is one of every file that the process writes, of what coverage measures too.
-    const { NODE_V8_COVERAGE: _, ...env } = process.env;
+    const env = { ...process.env, NODE_V8_COVERAGE: undefined };
     await promisify(execFile)('bash', ['-c', limited, process.execPath, SCRIPT], { cwd, env });
     const lines = readFileSync(join(cwd, 'log'), 'utf8').trimEnd().split('\n');
     assert.equal(lines.length, 4);
