@@ -12,7 +12,7 @@ interface RecordOutput {
   /** Null is standard output. */
   readonly path: string | null;
   readonly gzip: boolean;
-  /** The access rights of the file. Default: those of the one that it replaces, or what the account's umask leaves of 0666. */
+  /** The file's mode. Default: that of the one that it replaces, or what the account's umask leaves of 0666. */
   readonly mode?: number;
 }
 
@@ -27,11 +27,11 @@ export async function writeRecords(
   if (path === null || (await isStandardOutput(path))) return write(text, gzip, process.stdout);
   if (!(await isReplaceable(path))) return write(text, gzip, createWriteStream(path));
   const file = await linkedFile(path);
-  const access = mode ?? (await accessTo(file));
+  const permissions = mode ?? (await modeOf(file));
   // Of this run alone: another one can write to the same path.
   const partial = `${file}.${randomUUID()}.partial`;
   try {
-    const options = { flags: 'wx', flush: true, ...(access !== null && { mode: access }) };
+    const options = { flags: 'wx', flush: true, ...(permissions !== null && { mode: permissions }) };
     await write(text, gzip, createWriteStream(partial, options));
     await rename(partial, file);
   } catch (error) {
@@ -72,8 +72,8 @@ async function linkedFile(path: string): Promise<string> {
   }
 }
 
-/** The access rights of a file; null where there is none. */
-async function accessTo(file: string): Promise<number | null> {
+/** The mode of a file; null where there is none. */
+async function modeOf(file: string): Promise<number | null> {
   const found = await stat(file).catch(() => null);
   return found === null ? null : found.mode & 0o777;
 }
