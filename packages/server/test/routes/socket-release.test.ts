@@ -26,6 +26,14 @@ const THERE = { page: '2' };
 /** A lease of presence that is not renewed is over by then. */
 const LIFE_SECONDS = 35;
 
+/** A stream of the page beside its socket. */
+async function streamOf({ token }: Browser, page: { connectionID: string }): Promise<StreamReader> {
+  const query = new URLSearchParams({ groupID: 'g', ...page });
+  const reader = await StreamReader.open({ url: server.running.url, token }, `/v1/client/presence?${query}`);
+  await reader.snapshot();
+  return reader;
+}
+
 /** Resets the connection of a socket, and waits until the server has noticed it: only `others` are open then. */
 async function reset(p: Presence, { tcp }: SocketClient, others: number): Promise<void> {
   tcp.resetAndDestroy();
@@ -165,9 +173,7 @@ describe('a connection that is reset', () => {
     const page = { connectionID: 'page-1' };
     await withSockets(async (keep) => {
       const browser = Browser.of(p.project, 'a');
-      const path = `/v1/client/presence?${new URLSearchParams({ groupID: 'g', ...page })}`;
-      const reader = await StreamReader.open({ url: p.project.url, token: browser.token }, path);
-      await reader.snapshot();
+      const reader = await streamOf(browser, page);
       const socket = await keep(SocketClient.of(p.project, 'a', 'g', page));
       await socket.ok('present', { location: AT });
       expectOk(await browser.putPresence({ groupID: 'g', location: THERE, ...page }));
@@ -186,9 +192,7 @@ describe('a connection that is reset', () => {
     await withSockets(async (keep) => {
       const watcher = await keep(watcherOf(p));
       const browser = Browser.of(p.project, 'a');
-      const path = `/v1/client/presence?${new URLSearchParams({ groupID: 'g', ...page })}`;
-      const reader = await StreamReader.open({ url: p.project.url, token: browser.token }, path);
-      await reader.snapshot();
+      const reader = await streamOf(browser, page);
       const socket = await keep(SocketClient.of(p.project, 'a', 'g', page));
       await socket.ok('present', { location: AT });
       // A page that could open no socket for a moment sends it, and it arrives later than the frame.
