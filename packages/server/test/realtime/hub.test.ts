@@ -56,6 +56,25 @@ describe('the readers of one filter', () => {
       assert.match(text, /^rollcall_presence_event_writes_total 40$/m);
     }));
 
+  test('events that wait for the write budget are sent within 2 ms of the time when there is some again', () =>
+    withStreams({ writesPerSecond: [1_000] }, async (world) => {
+      await world.seed(['a']);
+      const [sink] = await Promise.all(Array.from({ length: 33 }, () => world.open()));
+      assert.ok(sink !== undefined);
+      // 100 writes are saved up, so the fourth event owes 32.
+      for (const count of [1, 2, 3, 4]) {
+        await world.move('a', `${count}`);
+        await world.until(`event ${count}`, () => sink.changes.length === count);
+      }
+      await world.move('a', '5');
+      for (let tick = 0; tick < 20; tick += 1) await nextIteration();
+      world.clock.move(32);
+      for (let tick = 0; tick < 20; tick += 1) await nextIteration();
+      assert.equal(sink.changes.length, 4);
+      world.clock.move(3);
+      await world.until('the last', () => sink.changes.length === 5);
+    }));
+
   test('events that come while a batch is being sent are sent after it', () =>
     withStreams({}, async (world) => {
       const ids = manyUsers(5);

@@ -2,8 +2,8 @@ import type { Clock } from '../../core/clock.ts';
 import type { Channel } from './channel.ts';
 import type { WriteBudget } from './write-budget.ts';
 
-/** How often waiting channels are checked, in milliseconds; the timer runs only while one waits. */
-const CHECK_MS = 10;
+/** How often waiting channels are checked, in milliseconds: so long one can wait in vain. The timer runs only while one waits. */
+const CHECK_MS = 2;
 
 /**
  * Decides when a channel sends its events: each event at once while the process has writes to spare. Without, a channel waits
@@ -45,7 +45,8 @@ export class SendQueue {
     const now = this.#clock.now();
     for (const [channel, since] of this.#waiting) {
       const isOverdue = now - since >= this.#mergeMs || now < since;
-      if (!isOverdue && !this.#budget.isFree(now)) continue;
+      // The others have waited less.
+      if (!isOverdue && !this.#budget.isFree(now)) break;
       this.#waiting.delete(channel);
       this.#send(channel, true);
     }
