@@ -189,10 +189,10 @@ export class PresenceService {
   }
 
   /** A failure is logged: the location is stored, and streams read it again when the engine is back. */
-  async #publishDurable(update: Update, { previous, at, endedTo }: DurableSet): Promise<void> {
+  async #publishDurable(update: Update, { previous, at, latestBefore, endedTo }: DurableSet): Promise<void> {
     const { userId, location } = update;
     const from = previous === location ? null : previous;
-    const event = { type: 'durable', userId, location, at, from } as const;
+    const event = { type: 'durable', userId, location, at, from, latestBefore } as const;
     const { presence, clock } = this.#parts;
     try {
       await presence.publish(update, endedTo === null ? event : { ...event, endedTo }, clock.now());

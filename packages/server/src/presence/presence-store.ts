@@ -211,10 +211,9 @@ export type GroupEvent =
       readonly location: Json;
       readonly at: number;
       readonly from: Json | null;
-      /**
-       * Only where a bound ended durable locations of the user: the latest of their times. The oldest ones end, so this
-       * time names all of them and the event stays small.
-       */
+      /** The user's latest time before: where a watcher knows another one, it lacks an event. Earlier versions did not publish it. */
+      readonly latestBefore?: number | null;
+      /** Only where a bound ended durable locations of the user, the oldest ones: the latest of their times names all of them. */
       readonly endedTo?: number;
     }
   /** The users were set deleted, or active again; they may or may not be members or present. */

@@ -152,6 +152,7 @@ describe('a store of the schema without bounds', () => {
           kind: 'set',
           previous: null,
           at: 1_000 + MOST + 20,
+          latestBefore: 1_000 + MOST + 19,
           endedTo: 1_020,
           changes: [
             { type: 'durable_presence.moved', group: 'g', user: 'ann' },

@@ -300,6 +300,7 @@ describe('a store of the first schema', () => {
           kind: 'set',
           previous: pageAt('2'),
           at: 40,
+          latestBefore: 20,
           endedTo: null,
           changes: [{ type: 'durable_presence.moved', group: 'g', user: 'ann' }],
         });

@@ -70,6 +70,22 @@ describe('what is recorded of a followed group', () => {
       await until(world, [sink], 'a,b');
     }));
 
+  test('a durable update that was never published is shown to streams with a filter where a later one of the user is published first', () =>
+    withStreams({ mergeMs: 0, writesPerSecond: [undefined, undefined] }, async (world) => {
+      await world.seed(['a']);
+      await setDurable(world, 'a', '0');
+      const location = '{"line":"7","page":"1"}';
+      const filter = { location: { location, partial: false }, excludeDurable: false };
+      const sinks = [await world.open({ filter }, undefined, 0), await world.open({ filter }, undefined, 1)];
+      await world.pass(2);
+      await setDurable(world, 'a', '7');
+      await world.put('a', { location: { page: '2' }, durable: true });
+      await until(world, sinks, 'a');
+      await world.pass(3);
+      await until(world, sinks, 'a');
+      for (const sink of sinks) assert.equal(snapshots(sink), 1);
+    }));
+
   test('all members leave a stream when the group is set deleted, and come back with it', () =>
     withTwo(async (world, sinks) => {
       await setGroup(world, 'deleted');

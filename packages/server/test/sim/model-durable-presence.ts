@@ -41,7 +41,8 @@ export function putDurablePresence(
   const changes: Change[] = [];
   if (previous !== update.location) changes.push({ type: 'durable_presence.moved', group, user });
   if (ended.length > 0) changes.push({ type: 'durable_presence.removed', group, user });
-  return { kind: 'set', previous, at, endedTo: ended.at(-1)?.at ?? null, changes };
+  const latestBefore = own.length === 0 ? null : Math.max(...own.map((entry) => entry.at));
+  return { kind: 'set', previous, at, latestBefore, endedTo: ended.at(-1)?.at ?? null, changes };
 }
 
 export function putDurablePresences(

@@ -6,6 +6,7 @@ import type { LocationFilter } from '../../values/location-filter.ts';
 import type { Channel } from '../channels/channel.ts';
 import type { ChannelSet } from '../channels/channel-set.ts';
 import type { ReaderEvent } from '../events/reader-event.ts';
+import type { DurableLocation } from '../views/durable-locations.ts';
 import { type LatestLocations, readAllDurable, readDurable } from '../views/durable-reading.ts';
 import type { FeedState } from '../views/feed-state.ts';
 import type { DurableSet, FilteredView } from '../views/filtered-view.ts';
@@ -187,10 +188,10 @@ export class GroupChanges {
   async #setDurable(event: DurableSet): Promise<GroupChange> {
     const { view, unfiltered } = this.#state;
     const { userId, location, at } = event;
+    const latest = unfiltered.durableOf(userId);
     // The user may not be seen, or has ephemeral presence of an earlier membership; or the update is of an earlier one.
     const isHidden = view.has(userId) && !view.isVisible(userId);
-    if (isHidden || this.#ended.has(event)) return this.#reread([userId], false);
-    const latest = unfiltered.durableOf(userId);
+    if (isHidden || this.#ended.has(event) || isAfterGap(event, latest)) return this.#reread([userId], false);
     // Two processes that set durable locations of a user at once can publish them the other way round. In one membership
     // each location has another time.
     const isLate = latest !== null && (at < latest.at || (at === latest.at && location !== latest.location));
@@ -314,3 +315,7 @@ export class GroupChanges {
     channel.record(offset, { type: 'user', userId, user });
   }
 }
+
+/** Whether an update between the latest known one and this one was never published: its process was killed, or could not publish. */
+const isAfterGap = ({ at, latestBefore }: DurableSet, latest: DurableLocation | null) =>
+  latestBefore !== undefined && at > (latest?.at ?? 0) && latestBefore !== (latest?.at ?? null);

@@ -23,6 +23,8 @@ export type DurablePresenceOutcome =
       readonly previous: Json | null;
       /** The time that the location has. */
       readonly at: number;
+      /** The time of the user's latest location in the group before this update; null where there was none. */
+      readonly latestBefore: number | null;
       /** The latest time of the locations that ended because of a bound; null where none did. */
       readonly endedTo: number | null;
       readonly changes: readonly Change[];

@@ -178,17 +178,18 @@ function planOf(ofMember: readonly Found[], now: number, bounds: DurableBounds):
   let latest = latestBefore;
   const outcomes: (readonly [number, SetOutcome])[] = [];
   const regions = new Map<Json, Region>();
-  for (const { index, update, before } of ofMember) {
+  for (const { index, update, before: stored } of ofMember) {
     const { region, location } = update;
-    const previous = regions.get(region)?.update.location ?? before;
-    const at = latest === null ? now : Math.max(now, latest + 1);
+    const previous = regions.get(region)?.update.location ?? stored;
+    const before = latest;
+    const at = before === null ? now : Math.max(now, before + 1);
     latest = at;
     locations += previous === null ? 1 : 0;
     bytes += Buffer.byteLength(location) - (previous === null ? 0 : Buffer.byteLength(previous));
     if (exceeds({ locations, bytes }, bounds)) return null;
-    regions.set(region, { update, at, before });
+    regions.set(region, { update, at, before: stored });
     const changes = durablePresenceChanges(update, { previous, endedTo: null });
-    outcomes.push([index, { kind: 'set', previous, at, endedTo: null, changes }]);
+    outcomes.push([index, { kind: 'set', previous, at, latestBefore: before, endedTo: null, changes }]);
   }
   return { outcomes, regions: [...regions.values()], locations, bytes, latest: latest as number };
 }

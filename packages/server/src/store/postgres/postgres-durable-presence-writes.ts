@@ -42,7 +42,7 @@ export const OF_MEMBER = 'r.project_id = $1 AND r.group_id = w.group_id AND r.us
  * and where what this statement has seen is what is counted, so that no other write came in between: the pairs that the region has
  * no more are those that it has seen. Without bounds (null) what is counted has been locked before. `change` is recorded where the location
  * is another; `[]` where it is recorded later. (For each update: whether the project is there, whether the user is eligible, the time, the
- * location before, what is counted now.)
+ * location before, the user's latest time before, what is counted now.)
  */
 const PUT = `
   WITH updates AS MATERIALIZED (
@@ -104,7 +104,7 @@ const PUT = `
   ${recordedParts(`
     SELECT at, actor, request_id, ARRAY[change] FROM applied
     WHERE change <> '[]' AND location_before IS DISTINCT FROM location ORDER BY number`)}
-  SELECT ${ALIVE}, w.is_allowed, applied.latest_at, w.location_before, applied.locations, applied.bytes, applied.counted_at
+  SELECT ${ALIVE}, w.is_allowed, applied.latest_at, w.location_before, w.latest, applied.locations, applied.bytes, applied.counted_at
   FROM found w LEFT JOIN applied ON applied.number = w.number ORDER BY w.number`;
 
 /**
@@ -151,7 +151,7 @@ export async function putLocked(
   const outcome = await outcomeOf(row as Row, readEligibility);
   if (outcome === null) throw new LostRaceError('the membership began meanwhile');
   if (outcome.kind === 'rejected') return outcome;
-  const usage = usageOf((row as Row).slice(4));
+  const usage = usageOf((row as Row).slice(5));
   const endedTo = await endOldest(transaction, member, usage, outcome.at, bounds);
   return { ...outcome, endedTo, changes: durablePresenceChanges(update, { ...outcome, endedTo }) };
 }
@@ -187,12 +187,15 @@ function columnsOf({ update: { userId, groupId, region, location }, context, wit
  * again: what the put saw of it may be of two moments.
  */
 async function outcomeOf(
-  [alive, isAllowed, at, previous]: Row,
+  [alive, isAllowed, at, previous, latest]: Row,
   readEligibility: () => Promise<Row[]>,
 ): Promise<DurablePresenceOutcome | null> {
   assertAlive(alive);
   if (at !== null) {
-    return { kind: 'set', previous: previous as Json | null, at: at as number, endedTo: null, changes: [] };
+    return {
+      ...{ kind: 'set', previous: previous as Json | null, at: at as number },
+      ...{ latestBefore: latest as number | null, endedTo: null, changes: [] },
+    };
   }
   if (isAllowed === true) return null;
   const eligibility = toEligibility((await readEligibility())[0] as Row);

@@ -143,7 +143,7 @@ export class DurablePresenceWrites {
     }
     const endedTo = this.#endOldest(groupNo, userId, usage);
     setUsage.run(groupNo, userId, usage.locations, usage.bytes, Math.max(latest ?? at, at));
-    return { previous: before?.[1] ?? null, at, endedTo };
+    return { previous: before?.[1] ?? null, at, latestBefore: latest, endedTo };
   }
 
   /** A location that is only renewed has the same keys. */

@@ -31,16 +31,17 @@ export function durableBoundsContract(lab: StoreLab): void {
 
   test('the latest durable location is the one that was set last, also by a writer whose clock is behind', async () => {
     const scene = await sceneOf('ann');
-    assert.deepEqual(await scene.put('ann', page(1), 10_000), { previous: null, at: 10_000, endedTo: null });
-    assert.deepEqual(await scene.put('ann', page(2), 9_100), { previous: null, at: 10_001, endedTo: null });
+    const put = async (location: string, now: number) => {
+      const { previous, at, latestBefore, endedTo } = await scene.put('ann', location, now);
+      assert.equal(endedTo, null);
+      return [previous, at, latestBefore];
+    };
+    assert.deepEqual(await put(page(1), 10_000), [null, 10_000, null]);
+    assert.deepEqual(await put(page(2), 9_100), [null, 10_001, 10_000]);
     assert.deepEqual(await scene.latest('ann'), [page(2), 10_001]);
-    assert.deepEqual(await scene.put('ann', page(1), 9_200), {
-      previous: page(1),
-      at: 10_002,
-      endedTo: null,
-    });
+    assert.deepEqual(await put(page(1), 9_200), [page(1), 10_002, 10_001]);
     assert.deepEqual(await scene.latest('ann'), [page(1), 10_002]);
-    assert.deepEqual(await scene.put('ann', page(3), 10_003), { previous: null, at: 10_003, endedTo: null });
+    assert.deepEqual(await put(page(3), 10_003), [null, 10_003, 10_002]);
   });
 
   test('the time of a region of durable presence does not go back, whether its location is renewed or replaced', async () => {

@@ -12,9 +12,9 @@ export function presenceContract(lab: StoreLab): void {
   test('durable presence is stored with its time, and a region has one location', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
-    assert.deepEqual(await putPresence(roster, 'ann', PAGE_1, 10, SITE), setAt(10, null));
+    assert.deepEqual(await putPresence(roster, 'ann', PAGE_1, 10, SITE), setAt(10, null, null));
     assert.deepEqual(await found(roster, 'ann'), { userId: 'ann', location: PAGE_1, at: 10 });
-    assert.deepEqual(await putPresence(roster, 'ann', PAGE_2, 20, SITE), setAt(20, PAGE_1));
+    assert.deepEqual(await putPresence(roster, 'ann', PAGE_2, 20, SITE), setAt(20, PAGE_1, 10));
     assert.deepEqual(await found(roster, 'ann'), { userId: 'ann', location: PAGE_2, at: 20 });
     assert.deepEqual(await presentUsers(roster, { location: PAGE_1, partial: false }), []);
   });
@@ -23,7 +23,7 @@ export function presenceContract(lab: StoreLab): void {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     await putPresence(roster, 'ann', PAGE_1, 10);
-    assert.deepEqual(await putPresence(roster, 'ann', PAGE_1, 30), setAt(30, PAGE_1, false));
+    assert.deepEqual(await putPresence(roster, 'ann', PAGE_1, 30), setAt(30, PAGE_1, 10, false));
     assert.equal((await found(roster, 'ann'))?.at, 30);
   });
 
@@ -146,7 +146,7 @@ export function presenceContract(lab: StoreLab): void {
 }
 
 /** The outcome of an update that moved `ann`, or refreshed her location. */
-const setAt = (at: number, previous: string | null, moves = true) => ({
-  ...{ kind: 'set', previous, at, endedTo: null },
+const setAt = (at: number, previous: string | null, latestBefore: number | null, moves = true) => ({
+  ...{ kind: 'set', previous, at, latestBefore, endedTo: null },
   changes: moves ? [{ type: 'durable_presence.moved', group: 'g', user: 'ann' }] : [],
 });
