@@ -50,7 +50,7 @@ export async function createServices(
   const { log } = failures;
   const eligibility = new EligibilityCache({ store, broker, clock });
   const changeOrdering: ChangeOrdering = new ChangeOrdering({
-    ...{ store, broker, clock },
+    ...{ store, broker, clock, log },
     ordered: (projects) => webhookDeliveries.ordered(projects),
   });
   const writes = new StoreWrites({ store, presence, broker, eligibility, clock, log, changeOrdering });
@@ -76,7 +76,7 @@ export async function createServices(
   const authenticator = createAuthenticator({ store, broker, clock });
   const tokens = new TokenService({ ...dependencies, issuer: createTokenIssuer(store) });
   const sweeps = new PresenceSweeps(dependencies);
-  const endRetention = startChangeRetention({ store, clock, changesSeconds });
+  const endRetention = startChangeRetention({ store, clock, log, changesSeconds });
   const streams = new PresenceHub({ ...dependencies, mergeMs: presenceMergeMs });
   const services = Object.fromEntries(
     Object.entries(resourceServices).map(([name, Service]) => [name, new Service(dependencies)]),

@@ -1,6 +1,8 @@
+import type { Logger } from 'pino';
 import type { Broker } from '../broker/broker.ts';
 import { Repeated } from '../concurrency/repeated.ts';
 import type { Store } from '../store/store.ts';
+import { StoreUnavailableError } from '../values/engine-errors.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Clock } from './clock.ts';
 import { publish } from './publish.ts';
@@ -14,6 +16,7 @@ interface Parts {
   readonly store: Pick<Store, 'changes'>;
   readonly broker: Broker;
   readonly clock: Clock;
+  readonly log: Logger;
   /** Called with the projects whose changes this process has ordered: on one process for each change. */
   readonly ordered: (projects: readonly ProjectKey[]) => void;
 }
@@ -41,9 +44,9 @@ export class ChangeOrdering {
     void this.#order.close();
   }
 
-  /** Where the store is away, the next interval or write tries again, and readers poll. */
+  /** Where that fails, the next interval or write tries again, and readers poll. */
   async #orderWritten(): Promise<void> {
-    const { store, broker, ordered } = this.#parts;
+    const { store, broker, log, ordered } = this.#parts;
     const written = [...this.#written];
     this.#written.clear();
     try {
@@ -53,6 +56,12 @@ export class ChangeOrdering {
       );
       ordered(newest.map(([project]) => project));
       if (hasMore) this.#order.requestAfter(DELAY_MS);
-    } catch {}
+    } catch (err) {
+      if (!(err instanceof StoreUnavailableError))
+        log.error(
+          { err },
+          'changes could not be ordered; their readers get them when a later attempt succeeds',
+        );
+    }
   }
 }

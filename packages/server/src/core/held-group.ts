@@ -47,6 +47,8 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
   #isIncomplete = false;
   /** Users whose memberships have ended. Those who are members again by the next renewal are present again. */
   #removed = new Set<string>();
+  /** The lease that was replaced had ended: the engine does not have it in part. */
+  #hadEnded = false;
   /** Holds are being set with the lease. */
   #completing: Promise<void> | null = null;
 
@@ -98,7 +100,7 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
         await update(lease);
       } catch (error) {
         if (!(error instanceof LeaseEndedError)) throw error;
-        await this.#replace(lease);
+        await this.#replace(lease, true);
         await update(this.#lease);
       }
     } finally {
@@ -166,7 +168,7 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
     ]);
     this.#renewedAt = now;
     const isLost = applied > 0 && (state === null || state.updates < applied);
-    if (isLost) await this.#replace(lease);
+    if (isLost) await this.#replace(lease, state === null);
     const wasIncomplete = this.#isIncomplete;
     if (wasIncomplete) await this.#complete();
     return isLost || wasIncomplete ? null : state;
@@ -214,11 +216,12 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
   }
 
   /** Sets all holds with another lease. Where that fails in between, each renewal tries again. */
-  async #replace(lost: string): Promise<void> {
+  async #replace(lost: string, hasEnded: boolean): Promise<void> {
     // Another update may have replaced it.
     if (this.#lease !== lost) return;
     this.#beginLease();
     this.#isIncomplete = true;
+    this.#hadEnded = hasEnded;
     await this.#complete();
   }
 
@@ -232,7 +235,7 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
   async #setAgain(): Promise<void> {
     const lease = this.#lease;
     try {
-      await this.#owner.setAgain(this.#connections(), this, lease);
+      await this.#owner.setAgain(this.#connections(), this, lease, this.#hadEnded);
     } catch (error) {
       if (error instanceof LeaseEndedError) this.#beginLease();
       throw error;

@@ -129,9 +129,14 @@ export class HeldPresence {
     connection.regained(group);
   }
 
-  setAgain(connections: readonly PresenceConnection[], group: Group, lease: string): Promise<void> {
+  setAgain(
+    connections: readonly PresenceConnection[],
+    group: Group,
+    lease: string,
+    hasEnded = false,
+  ): Promise<void> {
     for (const connection of connections) connection.lost(group);
-    return this.#putAll(connections, group, { lease });
+    return this.#putAll(connections, group, { lease, ...(hasEnded && { unlessLeased: true }) });
   }
 
   refresh(connections: readonly PresenceConnection[], group: Group, lease: string): Promise<void> {

@@ -23,8 +23,16 @@ export interface HolderOfGroups<Connection, Group> {
   readonly now: number;
   readonly presence: PresenceStore;
   newLease(): string;
-  /** Sets what these connections hold in the group, with another lease. */
-  setAgain(connections: readonly Connection[], group: Group, lease: string): Promise<void>;
+  /**
+   * Sets what these connections hold in the group, with another lease. Where the lease before has ended, a hold that is live with a lease
+   * is of another process, on which the connection is open by now: it is forgotten instead.
+   */
+  setAgain(
+    connections: readonly Connection[],
+    group: Group,
+    lease: string,
+    hasEnded?: boolean,
+  ): Promise<void>;
   /** Gives what these connections still hold in the group the lease, and forgets what they hold no longer. */
   refresh(connections: readonly Connection[], group: Group, lease: string): Promise<void>;
   /** Takes what an open connection holds in the group into the lease: without one it is about to end. */

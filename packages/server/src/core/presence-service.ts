@@ -30,6 +30,8 @@ export interface PresenceHolder {
   readonly lease: string;
   /** Only where the connection holds the location still, and no other lease has it. */
   readonly refreshOnly?: true;
+  /** Unless the connection holds the location with another lease. */
+  readonly unlessLeased?: true;
 }
 
 /** Why a user may not be present in a group; null where the user may. */
@@ -38,13 +40,14 @@ type AccessError = (eligibility: Eligibility, groupId: string, userId: string) =
 /** The lease of a holder has ended: the update was not applied, and needs another lease. */
 export class LeaseEndedError extends Error {}
 
-/** The connection does not hold the location any more, and the update was to refresh that alone. */
+/** The connection does not hold the location any more, or holds it with another lease, and the update was not for that. */
 export class HoldEndedError extends Error {}
 
 interface Update extends PresenceChange, PresenceScope {
   readonly userId: string;
   readonly lease?: string;
   readonly refreshOnly?: true;
+  readonly unlessLeased?: true;
 }
 
 interface UserPresenceChange {
@@ -75,7 +78,7 @@ export class PresenceService {
   /**
    * Rejects with the `accessError` when the user or the group is not there or not active, or the user is not a member. An
    * ephemeral update with a holder is of that holder alone, and rejects with LeaseEndedError where its lease has ended, and with
-   * HoldEndedError where there is nothing to refresh.
+   * HoldEndedError where there is nothing to refresh, or another lease has the hold.
    */
   put(
     writer: Writer,

@@ -176,7 +176,7 @@ export class Application {
     }
     const error = bodyHeadError(headers, route.bodyMaxBytes);
     if (error !== null) throw error;
-    const body = new ReceivedBody(this.#services.bodyMemory);
+    const body = new ReceivedBody(this.#services.bodyMemory, exchange.caller === null);
     exchange.received = body;
     if (expectsContinue(request)) exchange.response.writeContinue();
     receiveBody(request, body, route.bodyMaxBytes, (failure) => {

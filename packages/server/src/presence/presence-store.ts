@@ -77,6 +77,8 @@ export interface PresenceUpdate extends PresenceScope {
   readonly data?: Json | null;
   /** Nothing is done unless the hold is live, at this location, for this membership and of no other lease. Only with a connection. */
   readonly refreshOnly?: true;
+  /** Nothing is done where the hold is live and of another lease: its connection is open on another process. Only with a connection. */
+  readonly unlessLeased?: true;
 }
 
 /** The change that an update made for watchers. A refresh of the same location changes nothing. */
@@ -89,7 +91,7 @@ export interface PresenceChange {
   readonly departed: Json | null;
   /** The lease of the update has ended and is not swept yet, so nothing was done: use another one. Absent otherwise. */
   readonly leaseEnded?: true;
-  /** There is no such hold to refresh, so nothing was done. Absent otherwise. */
+  /** There is no such hold to refresh, or another lease has it, so nothing was done. Absent otherwise. */
   readonly holdEnded?: true;
 }
 
@@ -296,10 +298,7 @@ export interface PresenceStore {
   release(release: ConnectionScope & { lease?: string; at: number; now: number }): Promise<void>;
   /** Takes back a release: each live hold of the connection has the deadline that it, or its lease, had before, and no lease. */
   retain(connection: ConnectionScope & { now: number }): Promise<void>;
-  /**
-   * Extends a lease, in one small step. Null where there is no such lease, or it has ended, which changes nothing: the process sets
-   * its holds again with another lease.
-   */
+  /** Extends a lease, in one small step. Null, without a change, where it has ended: the process sets its holds again with another one. */
   renewLease(
     lease: PresenceScope & { lease: string; expiresAt: number; now: number },
   ): Promise<LeaseState | null>;

@@ -11,6 +11,7 @@ import { unknownVariables } from '../../src/config/unknown-variables.ts';
 import { KNOWN, withServe } from '../cli/cli-process.ts';
 import { withDataDir } from '../support/server.ts';
 import { commandOf, dockerfile, imageEnvironment, instruction } from './dockerfile.ts';
+import { readPage } from './markdown.ts';
 
 describe('deploy/Dockerfile', () => {
   test('deploy/Dockerfile has no problem that the validator of editors reports', () => {
@@ -34,6 +35,13 @@ describe('deploy/Dockerfile', () => {
       ['0.0.0.0', instruction('EXPOSE'), instruction('VOLUME')],
     );
     assert.deepEqual(commandOf('CMD').slice(2), ['serve']);
+  });
+
+  test('deploy/Dockerfile and the manifests for Kubernetes give a start the same time', () => {
+    const [, seconds] = /--start-period=(\d+)s/.exec(instruction('HEALTHCHECK')[0] ?? '') ?? [];
+    const probe = /startupProbe:[\s\S]*?periodSeconds: (\d+)[\s\S]*?failureThreshold: (\d+)/;
+    const [, period, failures] = probe.exec(readPage('deploy/kubernetes/base/deployment.yaml')) ?? [];
+    assert.equal(Number(seconds), Number(period) * Number(failures));
   });
 
   test('deploy/Dockerfile has a health check that fails without a running server', async () => {

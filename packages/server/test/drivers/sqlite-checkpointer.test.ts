@@ -77,6 +77,20 @@ describe('the checkpointer', () => {
       assert.equal(log.uncopiedBytes(), before);
       renameSync(`${file}-shm.moved`, `${file}-shm`);
     }));
+
+  test('the checkpointer copies nothing where no thread can be started, and reports no failure', () =>
+    withLongLog(async ({ file, log }) => {
+      const before = log.uncopiedBytes();
+      // Node throws at once, as at the limit of threads: a function cannot be given to a thread.
+      const identities = [[file, (() => {}) as never]] as const;
+      const checkpointer = new SqliteCheckpointer({ file, files: identities });
+      try {
+        await checkpointer.copy();
+        assert.equal(log.uncopiedBytes(), before);
+      } finally {
+        await checkpointer.close();
+      }
+    }));
 });
 
 describe('a store with a long log', () => {

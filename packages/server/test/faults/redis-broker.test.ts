@@ -1,6 +1,8 @@
 /** The Broker while Redis is stopped, paused or disconnected. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import { setImmediate as nextIteration } from 'node:timers/promises';
+import { Redis } from 'ioredis';
 import type { Broker, Notification } from '../../src/broker/broker.ts';
 import { openRedisBroker } from '../../src/broker/redis/redis-broker.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
@@ -82,3 +84,34 @@ describe('the Broker while Redis is away', { skip: skipsOwnRedis, concurrency: t
     await assert.rejects(openRedisBroker({ url: 'redis://127.0.0.1:1' }), StoreUnavailableError);
   });
 });
+
+const CHANNELS = 2_000;
+/** The brokers share one more. */
+const COMMON = 1;
+const TRIED_AT_ONCE = 100;
+
+test(
+  'while Redis is stopped a Broker that follows very much tries a hundred channels at once, and all are back with it',
+  {
+    skip: skipsOwnRedis,
+  },
+  (t) =>
+    withBrokers(t, async ([, other], _received, redis) => {
+      for (let project = 1; project <= CHANNELS; project += 1) other.follow({ type: 'changes', project });
+      const isFollowing = async () =>
+        ((await redis.command('PUBSUB', 'CHANNELS')) as string[]).length === CHANNELS + COMMON;
+      await until('all are followed', isFollowing);
+      const { mock } = t.mock.method(Redis.prototype, 'subscribe');
+      await redis.stop();
+      let [most, before] = [0, 0];
+      while (before < 5 * TRIED_AT_ONCE) {
+        await nextIteration();
+        most = Math.max(most, mock.callCount() - before);
+        before = mock.callCount();
+      }
+      // The other broker has its channel too.
+      assert.ok(most <= TRIED_AT_ONCE + COMMON, `${most} in one iteration of the event loop`);
+      await redis.start();
+      await until('all are followed again', isFollowing);
+    }),
+);

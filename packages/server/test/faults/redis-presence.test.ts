@@ -296,4 +296,27 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       await scene.set('bob', PAGE_1);
       assert.deepEqual(await scene.ids(), ['ann', 'bob']);
     }));
+
+  test('a full Redis is swept, so that its memory becomes free, and watches have the departures', (t) =>
+    withScene(t, async (scene, redis) => {
+      const recorder = await scene.watch();
+      await scene.set('ann', PAGE_1, { until: START + 1_000 });
+      await scene.set('bob', PAGE_1, { until: START + 3_000 });
+      await scene.set('cid', PAGE_1);
+      await redis.command('CONFIG', 'SET', 'maxmemory', '1');
+      assert.equal(await scene.clear('cid', PAGE_1), true);
+      // The entry of the group is due before the deadline.
+      assert.deepEqual(await scene.swept(START + 500), []);
+      assert.deepEqual(await scene.swept(START + 1_000), [`ann ${PAGE_1}`]);
+      await recorder.watch.renew(START + 1_000);
+      assert.deepEqual(await scene.swept(START + 3_000), [`bob ${PAGE_1}`]);
+      const departed = (userId: string, reason: string) =>
+        ({ type: 'departed', userId, location: PAGE_1, reason }) as const;
+      assert.deepEqual((await recorder.first(6)).slice(3), [
+        departed('cid', 'absent'),
+        departed('ann', 'expired'),
+        departed('bob', 'expired'),
+      ]);
+      assert.equal(recorder.isLost, false);
+    }));
 });

@@ -46,6 +46,16 @@ describe('the account of body memory', () => {
     assert.ok(new ReceivedBody(memory).add(Buffer.alloc(1)));
   });
 
+  test('the account of body memory lets bodies without a token have a quarter', () => {
+    const memory = new BodyMemory(4 * MIB);
+    const anonymous = Array.from({ length: 4 }, () => new ReceivedBody(memory, true));
+    for (const body of anonymous) assert.ok(body.add(Buffer.alloc(256 * KIB)));
+    assert.ok(!new ReceivedBody(memory, true).add(Buffer.alloc(1)));
+    assert.ok(new ReceivedBody(memory).add(Buffer.alloc(3 * MIB)));
+    anonymous[0]?.release();
+    assert.ok(new ReceivedBody(memory, true).add(Buffer.alloc(256 * KIB)));
+  });
+
   test('a body of many small chunks is stored in few buffers, and read as it was sent', () => {
     const memory = new BodyMemory(MIB);
     const text = Array.from({ length: 30_000 }, (_, index) => String(index)).join(',');
@@ -162,6 +172,21 @@ describe('a server with 1 MiB of memory for bodies', () => {
       for (const connection of unfinished) connection.destroy();
       await untilAccounted(server, 0);
       expectError(await put(), 401, 'user_not_found');
+    }));
+
+  test('bodies without a token that do not end leave memory to requests with one', () =>
+    withServer({ settings }, async (server) => {
+      const unfinished = Array.from({ length: 5 }, () =>
+        upload(server, 'POST /v1/authorize', 250 * KIB, 250 * KIB - 1),
+      );
+      await untilAccounted(server, 250 * KIB - 1);
+      const rejected = await Promise.all(
+        unfinished.slice(1).map((one) => one.received((text) => text.endsWith('}\n'))),
+      );
+      for (const text of rejected) assert.match(text, UNAVAILABLE);
+      const answer = await server.request('PUT', '/v1/groups/g', { body: '{"name":"G"}'.padEnd(700 * KIB) });
+      assert.equal(answer.status, 200, answer.text);
+      for (const connection of unfinished) connection.destroy();
     }));
 
   test('a server with 1 MiB of memory for bodies counts what has arrived, not what is announced', () =>

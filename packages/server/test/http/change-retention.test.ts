@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
+import { pino } from 'pino';
 import { ChangeFeed } from '../../src/core/change-feed.ts';
 import { readPosition } from '../../src/core/change-position.ts';
 import { startChangeRetention } from '../../src/core/change-retention.ts';
@@ -30,7 +31,12 @@ function removedAtSecondRead(store: Store, clock: Clock): () => number {
 
 test('changes are removed within an hour after ROLLCALL_CHANGES_SECONDS, and not before', () =>
   withAuth(async ({ store, clock, project }) => {
-    const end = startChangeRetention({ store, clock, changesSeconds: 2 * 3_600 });
+    const end = startChangeRetention({
+      store,
+      clock,
+      log: pino({ level: 'silent' }),
+      changesSeconds: 2 * 3_600,
+    });
     const put = (id: string) => store.users.put(project.key, id, {}, writeContext(clock, BY_TEST));
     const users = async () =>
       (await recordsAfter(store, project.key)).flatMap(({ changes }) =>

@@ -86,6 +86,30 @@ suite('what fails on our side', () => {
       }));
   }
 
+  for (const [method, error, logged] of [
+    ['order', new Error('no permission'), ['changes could not be ordered']],
+    ['removeBefore', new Error('no permission'), ['old records of changes could not be removed']],
+    ['order', new StoreUnavailableError('away'), []],
+    ['removeBefore', new StoreUnavailableError('away'), []],
+  ] as const) {
+    const title = `what of the record of changes fails by itself (${method}) ${logged.length === 0 ? 'is no line of the log while the store is away' : 'is a line of the log'}`;
+    test(title, async () => {
+      const lines: string[] = [];
+      const { promise: hasFailed, resolve: fail } = Promise.withResolvers<void>();
+      const fails = () => {
+        fail();
+        return Promise.reject(error);
+      };
+      const disturb = ({ store }: Engine) => ({ store: altered(store, { changes: { [method]: fails } }) });
+      await withApp({ disturb, log: collecting(lines) }, async ({ clock }) => {
+        clock.move(3_600_000);
+        await hasFailed;
+      });
+      const messages = new Set(lines.map((line) => JSON.parse(line).msg.split(';')[0]));
+      assert.deepEqual([...messages], logged);
+    });
+  }
+
   test('a write whose presence cannot be cleared afterwards succeeds', async () => {
     const lines: string[] = [];
     const disturb = ({ presence }: Engine) => {

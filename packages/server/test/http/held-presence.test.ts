@@ -269,3 +269,27 @@ test('a connection that moved to another process stays present when the process 
     assert.deepEqual(await locationsOf(presence, clock), [at('1').location], `after ${seconds} s`);
   }
 });
+
+test('a process that was frozen for longer than its leases takes no connection back that is open on another one', async () => {
+  for (const page of ['1', '2']) {
+    const presence = createMemoryPresence();
+    const [clock, frozen] = [new MovedClock(), new MovedClock()];
+    await using before = closing(processOn(presence, frozen));
+    await using after = closing(processOn(presence, clock));
+    const old = await before.open(project, 'a', 'page');
+    await old.put(writer, at('1'));
+    await passSeconds(clock, presence, TTL_SECONDS + 10);
+    assert.deepEqual(await locationsOf(presence, clock), [], 'the lease has ended');
+    await (await after.open(project, 'a', 'page')).put(writer, at(page));
+    frozen.jump((TTL_SECONDS + 10) * 1_000);
+    // It has not noticed yet that its socket is gone.
+    for (let second = 0; second < 2 * TTL_SECONDS; second += 1) {
+      frozen.move(1_000);
+      await passSeconds(clock, presence, 1);
+      assert.deepEqual(await locationsOf(presence, clock), [at(page).location], `after ${second} s`);
+    }
+    await old.close(0);
+    await passSeconds(clock, presence, TTL_SECONDS);
+    assert.deepEqual(await locationsOf(presence, clock), [at(page).location], 'when it has noticed');
+  }
+});

@@ -279,6 +279,33 @@ describe('an engine that is away from many groups', () => {
     });
   }
 
+  test('no group is read before the engine answers a ping, of which there is one a second', () =>
+    withStreams({}, async (world) => {
+      const { seen, sinks } = await interrupted(world);
+      const { presence } = world.engine;
+      await world.pass(2);
+      let [pings, read] = [0, 0];
+      presence.ping = async () => {
+        pings += 1;
+        throw new StoreUnavailableError('away');
+      };
+      const watch = presence.watch.bind(presence);
+      presence.watch = (...args) => {
+        read += 1;
+        return watch(...args);
+      };
+      // Readings that are under way end.
+      await world.pass(2);
+      [pings, read] = [0, 0];
+      await world.pass(20);
+      assert.equal(read, 0);
+      assert.ok(pings > 0 && pings <= 20, `${pings}`);
+      presence.ping = async () => {};
+      seen.isAway = false;
+      await world.pass(3);
+      await world.until('snapshots', () => sinks.every((sink) => snapshots(sink) === 2));
+    }));
+
   test('at most 32 groups are read at once when the engine is back', () =>
     withStreams({}, async (world) => {
       const seen = watched(world.engine.presence);

@@ -53,6 +53,12 @@ export class HoldModel {
     return hold.lease === undefined || hold.lease === lease;
   }
 
+  /** Whether the hold is live, and of another lease. */
+  isOfOtherLease({ userId, region, connection, lease, now }: PresenceUpdate): boolean {
+    const hold = this.#find({ userId, region, connection });
+    return hold?.lease !== undefined && hold.lease !== lease && this.isLive(hold, now);
+  }
+
   set({ userId, region, connection, location, data, lease, expiresAt, now }: PresenceUpdate): void {
     let hold = this.#find({ userId, region, connection });
     if (hold === undefined) {

@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
-import type { PresenceScope, PresenceStore, PresentUser } from '../../src/presence/presence-store.ts';
+import type {
+  PresenceScope,
+  PresenceStore,
+  PresenceUpdate,
+  PresentUser,
+} from '../../src/presence/presence-store.ts';
 import type { Json } from '../../src/values/json.ts';
 import { WatchRecorder } from '../contract/presence/watch-recorder.ts';
 import { HoldModel } from './hold-model.ts';
@@ -12,6 +17,13 @@ const CONNECTIONS = ['a', 'b', 'c'];
 const LOCATIONS = ['1', '2', '3'].map((page) => JSON.stringify({ page }));
 const REGIONS = ['x', 'y'].map((site) => JSON.stringify({ site }));
 const DATA = ['{"x":1}', '{"x":2}', null];
+const CONDITIONS: readonly Pick<PresenceUpdate, 'refreshOnly' | 'unlessLeased'>[] = [
+  {},
+  {},
+  {},
+  { refreshOnly: true },
+  { unlessLeased: true },
+];
 
 /**
  * Random updates with connections, leases, releases and data, on a PresenceStore and on the naive model. Readings agree at
@@ -62,7 +74,7 @@ export class HoldSimulation {
     const location = this.#random.pick(LOCATIONS);
     const connection = this.#random.chance(0.7) ? this.#random.pick(CONNECTIONS) : undefined;
     const lease = connection !== undefined && this.#random.chance(0.4) ? `l${this.#lease}` : undefined;
-    const update = {
+    const update: PresenceUpdate = {
       ...SCOPE,
       userId: this.#random.pick(USERS),
       incarnation: 1,
@@ -73,7 +85,7 @@ export class HoldSimulation {
       ...(connection !== undefined && { connection }),
       ...(lease !== undefined && { lease }),
       ...(this.#random.chance(0.4) && { data: this.#random.pick(DATA) as Json | null }),
-      ...(connection !== undefined && this.#random.chance(0.2) && { refreshOnly: true as const }),
+      ...(connection !== undefined && this.#random.pick(CONDITIONS)),
     };
     const { leaseEnded = false, holdEnded = false } = await this.#store.set(update);
     const hasEnded = lease !== undefined && this.#model.hasEnded(lease, this.#now);
@@ -82,7 +94,9 @@ export class HoldSimulation {
       this.#lease += 1;
       return;
     }
-    assert.equal(holdEnded, update.refreshOnly === true && !this.#model.isHeld(update), 'refresh');
+    const isNotHeld = update.refreshOnly === true && !this.#model.isHeld(update);
+    const isOfOtherLease = update.unlessLeased === true && this.#model.isOfOtherLease(update);
+    assert.equal(holdEnded, isNotHeld || isOfOtherLease, 'condition');
     if (holdEnded) return;
     // Another change may have removed the last of its ended holds, as a sweep does.
     if (hasEnded) this.#model.dropLease(lease);

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { Repeated } from '../../concurrency/repeated.ts';
 import type { Metric } from '../../metrics/metric.ts';
 import { openChannels, type RedisChannels } from '../../redis/redis-channels.ts';
 import { RedisConnection } from '../../redis/redis-connection.ts';
@@ -7,8 +8,10 @@ import { type Broker, type Notification, SUBJECT_FIELDS, type Subject } from '..
 import { BrokerCounts } from '../broker-counts.ts';
 import { ChangeListeners } from '../change-listeners.ts';
 
-/** How long after a failure the channel is subscribed to again, in milliseconds. */
+/** How long after a failure channels are subscribed to again, in milliseconds. */
 const RESUBSCRIBE_MS = 200;
+/** How many are tried at once: while all of them fail, no others are. */
+const RESUBSCRIBED_AT_ONCE = 100;
 
 /**
  * Opens the Broker (see the port) on Redis, for all processes with the same server and prefix.
@@ -44,10 +47,12 @@ class RedisBroker implements Broker {
   readonly #common: FollowedChannel;
   /** By name. */
   readonly #followed = new Map<string, FollowedChannel>();
+  /** Those that are to be subscribed to again. */
+  readonly #lost = new Set<FollowedChannel>();
+  readonly #recovery = new Repeated(() => this.#recover());
   readonly #self = randomBytes(9).toString('base64url');
   readonly #listeners = new ChangeListeners();
   readonly #counts = new BrokerCounts();
-  #isClosed = false;
 
   constructor(connection: RedisConnection, channels: RedisChannels) {
     this.#connection = connection;
@@ -67,7 +72,7 @@ class RedisBroker implements Broker {
     channel.count += 1;
     if (channel.count === 1) {
       this.#followed.set(name, channel);
-      this.#subscribe(channel).catch(() => this.#resubscribe(channel));
+      this.#subscribe(channel).catch(() => this.#lose(channel));
     }
     let isFollowing = true;
     return () => {
@@ -76,6 +81,7 @@ class RedisBroker implements Broker {
       channel.count -= 1;
       if (channel.count > 0) return;
       this.#followed.delete(name);
+      this.#lost.delete(channel);
       this.#channels.unsubscribe(name);
     };
   }
@@ -89,8 +95,9 @@ class RedisBroker implements Broker {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
+    void this.#recovery.close();
     this.#followed.clear();
+    this.#lost.clear();
     this.#listeners.clear();
     this.#channels.close();
     this.#connection.close();
@@ -131,17 +138,26 @@ class RedisBroker implements Broker {
   #subscribe({ name }: FollowedChannel): Promise<void> {
     return this.#channels.subscribe(name, {
       onMessage: (text) => this.#receive(text),
-      onLost: () => this.#resubscribe(this.#followed.get(name)),
+      onLost: () => this.#lose(this.#followed.get(name)),
     });
   }
 
-  #resubscribe(channel: FollowedChannel | undefined): void {
-    if (channel === undefined) return;
-    setTimeout(() => {
-      // Another one with this name subscribes itself.
-      if (this.#isClosed || this.#followed.get(channel.name) !== channel) return;
-      this.#subscribe(channel).catch(() => this.#resubscribe(channel));
-    }, RESUBSCRIBE_MS).unref();
+  #lose(channel: FollowedChannel | undefined): void {
+    // One that is followed no more, or anew by another one with its name, is subscribed to no more.
+    if (channel === undefined || this.#followed.get(channel.name) !== channel) return;
+    this.#lost.add(channel);
+    this.#recovery.requestAfter(RESUBSCRIBE_MS);
+  }
+
+  /** Subscribes to lost channels, a few at a time, until none is left or all of a time fail: those are tried again after the others. */
+  async #recover(): Promise<void> {
+    for (let hasSucceeded = true; hasSucceeded && this.#lost.size > 0; ) {
+      const some = [...this.#lost.values().take(RESUBSCRIBED_AT_ONCE)];
+      for (const channel of some) this.#lost.delete(channel);
+      const tried = await Promise.allSettled(some.map((channel) => this.#subscribe(channel)));
+      hasSucceeded = tried.some(({ status }) => status === 'fulfilled');
+      for (const [index, { status }] of tried.entries()) if (status === 'rejected') this.#lose(some[index]);
+    }
   }
 }
 

@@ -3,6 +3,8 @@ import { retryLater } from '../../core/service-error.ts';
 
 /** The share of the memory that bodies above 256 KiB may have: uploads of large bodies leave the rest to small ones. */
 const LARGE_SHARE = 0.75;
+/** The share that bodies without a token may have: anyone can send one, and let it wait. */
+const ANONYMOUS_SHARE = 0.25;
 
 /**
  * The account of the bytes of request bodies in this process: of those that are being received and of those whose request
@@ -11,12 +13,15 @@ const LARGE_SHARE = 0.75;
 export class BodyMemory {
   readonly #maxBytes: number;
   readonly #maxLargeBytes: number;
+  readonly #maxAnonymousBytes: number;
   #bytes = 0;
   #largeBytes = 0;
+  #anonymousBytes = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
     this.#maxLargeBytes = Math.floor(maxBytes * LARGE_SHARE);
+    this.#maxAnonymousBytes = Math.floor(maxBytes * ANONYMOUS_SHARE);
   }
 
   get bytes(): number {
@@ -24,19 +29,23 @@ export class BodyMemory {
   }
 
   /** Accounts for the growth of one body from `before` to `after` bytes; false, and unchanged, when the bound forbids it. */
-  grow(before: number, after: number): boolean {
+  grow(before: number, after: number, isAnonymous: boolean): boolean {
     const bytes = this.#bytes + after - before;
     const largeBytes = this.#largeBytes + largePart(after) - largePart(before);
+    const anonymousBytes = this.#anonymousBytes + (isAnonymous ? after - before : 0);
     if (bytes > this.#maxBytes || largeBytes > this.#maxLargeBytes) return false;
+    if (anonymousBytes > this.#maxAnonymousBytes) return false;
     this.#bytes = bytes;
     this.#largeBytes = largeBytes;
+    this.#anonymousBytes = anonymousBytes;
     return true;
   }
 
   /** Gives back the bytes of one body. */
-  release(bytes: number): void {
+  release(bytes: number, isAnonymous: boolean): void {
     this.#bytes -= bytes;
     this.#largeBytes -= largePart(bytes);
+    if (isAnonymous) this.#anonymousBytes -= bytes;
   }
 }
 

@@ -12,6 +12,7 @@ const PIECE_BYTES = 4_096;
  */
 export class ReceivedBody {
   readonly #memory: BodyMemory;
+  readonly #isAnonymous: boolean;
   #parts: Uint8Array[] = [];
   /** The piece that small chunks are copied to, and how much of it is filled. */
   #piece: Buffer | null = null;
@@ -19,8 +20,10 @@ export class ReceivedBody {
   #length = 0;
   #isRejected = false;
 
-  constructor(memory: BodyMemory) {
+  /** @param isAnonymous its request has no token */
+  constructor(memory: BodyMemory, isAnonymous = false) {
     this.#memory = memory;
+    this.#isAnonymous = isAnonymous;
   }
 
   get length(): number {
@@ -36,7 +39,7 @@ export class ReceivedBody {
   add(chunk: Uint8Array): boolean {
     if (this.#isRejected) return false;
     const length = this.#length + chunk.length;
-    if (!this.#memory.grow(this.#length, length)) {
+    if (!this.#memory.grow(this.#length, length, this.#isAnonymous)) {
       this.release();
       this.#isRejected = true;
       return false;
@@ -70,7 +73,7 @@ export class ReceivedBody {
 
   /** Gives the memory back: the request has been answered, or never will be. Idempotent. */
   release(): void {
-    this.#memory.release(this.#length);
+    this.#memory.release(this.#length, this.#isAnonymous);
     this.#length = 0;
     this.#parts = [];
     this.#piece = null;

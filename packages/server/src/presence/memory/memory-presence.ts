@@ -80,6 +80,8 @@ class MemoryPresence implements PresenceStore {
     if (leaseEndsAt !== undefined && leaseEndsAt <= now) return { ...UNCHANGED, leaseEnded: true };
     const presence = group.directory.find(userId, region, connection);
     if (update.refreshOnly === true && !isHeld(presence, update)) return { ...UNCHANGED, holdEnded: true };
+    if (update.unlessLeased === true && isOfOtherLease(presence, update))
+      return { ...UNCHANGED, holdEnded: true };
     if (presence?.incarnation !== update.incarnation) {
       // The group is another object afterwards: it is dropped with its last presence.
       if (this.#endOtherMembership(group, update)) return this.set(update);
@@ -285,6 +287,11 @@ class MemoryPresence implements PresenceStore {
 /** Whether the update refreshes this presence, which no other lease has. */
 function isHeld(presence: Presence | undefined, update: PresenceUpdate): boolean {
   if (presence?.location !== update.location || presence.incarnation !== update.incarnation) return false;
-  const { name = update.lease } = presence.record?.lease ?? {};
-  return name === update.lease && isLive(presence, update.now);
+  return isLive(presence, update.now) && !isOfOtherLease(presence, update);
+}
+
+/** Whether the presence is live, and of another lease than the update. */
+function isOfOtherLease(presence: Presence | undefined, { lease, now }: PresenceUpdate): boolean {
+  const { name = lease } = presence?.record?.lease ?? {};
+  return presence !== undefined && name !== lease && isLive(presence, now);
 }

@@ -152,8 +152,9 @@ export class DueGroups {
       return { entry, next: null };
     }
     if (next === 'other') return { entry, next: now + CLAIM_MS };
-    // Renews the expiry of the project's index: it lasts as long as its groups.
-    await this.#addToProject(scope, id, retentionMs(Number(next), now));
+    // Renews the expiry of the project's index: it lasts as long as its groups. It may be on another node, which is away, or memory is
+    // full; the next sweep of the group tries again.
+    await this.#addToProject(scope, id, retentionMs(Number(next), now)).catch(() => {});
     return { entry, next: Number(next) };
   }
 

@@ -47,7 +47,7 @@ interface ChecksummedEvent {
 
 /**
  * Updates the state of a group: watches the group, reads it, and then applies its events. Every failure, of the
- * engine's order or of the Store, is answered by reading the group again, a second later if it cannot be done at once.
+ * engine's order or of the Store, is answered by reading the group again; if that cannot be done at once, its owner retries.
  */
 export class FollowedGroup {
   readonly #parts: FollowedParts;
@@ -102,9 +102,18 @@ export class FollowedGroup {
     });
   }
 
+  /** The group is to be read again: see {@link retry}. */
+  get isLost(): boolean {
+    return this.#phase === 'lost';
+  }
+
+  /** Reads the group again, where it is lost. */
+  retry(): void {
+    if (this.#phase === 'lost') this.#read();
+  }
+
   /** Call it about once a second. */
   tick(now: number): void {
-    if (this.#phase === 'lost') this.#read();
     const isDue = now - this.#renewedAt >= RENEW_MS || now < this.#renewedAt;
     // Also while the group is being read: that may take longer than the lease.
     if (this.#watch === null || !isDue || this.#isRenewing) return;
@@ -119,7 +128,7 @@ export class FollowedGroup {
       });
   }
 
-  /** An event could not be applied to the state: the group is read again with the next tick. */
+  /** An event could not be applied to the state: the group is lost. */
   invalidate(err: unknown): void {
     if (this.#phase !== 'following') return;
     this.#parts.interruptions.begin(this, err);

@@ -139,6 +139,15 @@ export class GroupFeed implements Follower {
     await Promise.all([...opened, checked]);
   }
 
+  /** The group could not be read, and {@link retry} reads it again. */
+  get isLost(): boolean {
+    return this.#followed.isLost;
+  }
+
+  retry(): void {
+    this.#followed.retry();
+  }
+
   /** Call it about once a second. */
   tick(now: number): void {
     this.#followed.tick(now);

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Broker, ProfilesChanged } from '../../broker/broker.ts';
+import { Repeated } from '../../concurrency/repeated.ts';
 import { Semaphore } from '../../concurrency/semaphore.ts';
 import type { PresencePosition, PresenceScope } from '../../presence/presence-store.ts';
 import { SendQueue } from '../channels/send-queue.ts';
@@ -45,6 +46,7 @@ export class PresenceHub implements SessionOwner {
   readonly #queue: SendQueue;
   readonly #interruptions: InterruptionLog;
   readonly #releases: ConnectionReleases;
+  readonly #retry = new Repeated(() => this.#retryLost());
   #isStopping = false;
   readonly #reads = new Semaphore({ permits: READS_AT_ONCE });
 
@@ -113,6 +115,7 @@ export class PresenceHub implements SessionOwner {
   close(): void {
     this.#isStopping = true;
     this.#streams.close();
+    void this.#retry.close();
     this.#queue.close();
     for (const feed of this.#feeds.values()) feed.close();
     this.#feeds.clear();
@@ -149,12 +152,15 @@ export class PresenceHub implements SessionOwner {
 
   #tick(): void {
     const now = this.#parts.clock.now();
+    let isAnyLost = false;
     for (const [key, feed] of this.#feeds) {
       feed.tick(now);
+      isAnyLost ||= feed.isLost;
       if (!feed.isIdle) continue;
       feed.close();
       this.#feeds.delete(key);
     }
+    if (isAnyLost) void this.#retry.request();
     for (const session of this.#lost) {
       if (!session.isReadyForSnapshot) continue;
       this.#lost.delete(session);
@@ -162,6 +168,17 @@ export class PresenceHub implements SessionOwner {
       void this.#feedOf({ project: caller.project, groupId }).reopen(session);
     }
     this.#interruptions.tick();
+  }
+
+  /** Each attempt costs readings of the store: with thousands of groups, an engine that is away must not cost all of them each second. */
+  async #retryLost(): Promise<void> {
+    try {
+      await this.#parts.presence.ping();
+    } catch {
+      // The next tick tries again.
+      return;
+    }
+    for (const feed of this.#feeds.values()) feed.retry();
   }
 
   #heartbeat(): void {

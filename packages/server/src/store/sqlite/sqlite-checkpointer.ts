@@ -22,8 +22,8 @@ export class SqliteCheckpointer {
 
   /** Resolves when what no reader needs is copied, or that has failed. */
   async copy(): Promise<void> {
-    // Where the thread dies the log is as it was, and its writer finds that nothing was copied.
-    await this.#pool.run('log', (worker) => worker.run('copy').catch(() => {}));
+    // Where the thread dies, or none can be started, the log is as it was, and its writer finds that nothing was copied.
+    await this.#pool.run('log', (worker) => worker.run('copy')).catch(() => {});
   }
 
   /** Lets a copy that is under way finish, and ends the thread. */

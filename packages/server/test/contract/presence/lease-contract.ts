@@ -180,6 +180,28 @@ export function leaseContract(rule: Rule): void {
     },
   );
 
+  rule(
+    'an update that takes no hold from another lease does nothing where one has it, and else is like any other',
+    async (scene) => {
+      const set = async (location = PAGE_1, setting = {}) => {
+        const update = { ...LEASED, region: SITE, unlessLeased: true as const, ...setting };
+        return (await scene.set('ann', location, update)).holdEnded !== true;
+      };
+      assert.equal(await set(), true, 'nobody is there');
+      assert.equal(await set(PAGE_2), true, 'it has the lease');
+      assert.equal(await set(PAGE_2, { lease: 'another' }), false, 'another lease has it');
+      assert.equal(await set(PAGE_1, { lease: 'another' }), false, 'also at another location');
+      assert.equal(await set(PAGE_1, { lease: 'another', connection: 'b' }), true, 'another connection');
+      assert.deepEqual(await scene.locationsOf('ann'), [PAGE_1]);
+      assert.deepEqual(await renewed(scene, START), { updates: 2, holds: 1 });
+      await scene.set('ann', PAGE_2, { ...A, region: SITE });
+      assert.equal(await set(PAGE_1), true, 'no lease has it');
+      const later = { lease: 'late', now: START + TTL };
+      assert.equal(await set(PAGE_2, later), true, 'the other lease has ended');
+      assert.deepEqual(await scene.locationsOf('ann', START + TTL), [PAGE_2]);
+    },
+  );
+
   rule('a release that has come cannot be taken back', async (scene) => {
     await scene.set('ann', PAGE_1, A);
     await release(scene, START, START + 2_000);

