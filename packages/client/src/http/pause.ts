@@ -13,6 +13,6 @@ export async function pause(ms: number, ...signals: MaybeSignal[]): Promise<void
  * half of that and all of it, so that clients which failed together do not retry together.
  */
 export function backoffMs(failures: number, firstMs: number, maxMs: number): number {
-  const whole = Math.min(maxMs, firstMs * 2 ** Math.min(failures, 30));
+  const whole = Math.min(maxMs, firstMs * 2 ** failures);
   return whole * (0.5 + Math.random() / 2);
 }

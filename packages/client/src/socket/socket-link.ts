@@ -118,7 +118,7 @@ export class SocketLink {
       for (;;) {
         const event = await queue.next(deadline);
         // The watch goes on from the last event that was taken.
-        if (event === null) throw new SocketLost('the consumer of the watch is too slow');
+        if (event === null) throw new SocketLost('the consumer is too slow');
         if (event.type === 'lost') throw event.data;
         yield { messages: [event], lastId: event.id };
       }
@@ -312,6 +312,6 @@ const errorOfClose = (error: RollcallError): RollcallError =>
   error instanceof SocketLost
     ? new RollcallError(
         /^\w+$/.test(error.message) ? (error.message as RollcallError['code']) : 'invalid_access_token',
-        'the server has ended the connection of this user',
+        'the server does not let this user in',
       )
     : error;

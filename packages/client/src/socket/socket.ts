@@ -138,12 +138,12 @@ export class Socket {
 
   #receive(text: string): void {
     if (this.#isOver) return;
-    const { ref, error, watch, event, id = '', data } = answerOf(text);
+    const { ref, error, watch, event = '', id = '', data } = answerOf(text);
     const pending = this.#pending.get(ref ?? 0);
     if (watch !== undefined) {
       const onEvent = this.#watches.get(watch);
       if (event === 'ended') this.#watches.delete(watch);
-      onEvent?.({ type: event === 'ended' ? 'error' : (event ?? ''), data, id });
+      onEvent?.({ type: event === 'ended' ? 'error' : event, data, id });
     } else if (event === 'expiring') this.#onExpiring();
     else if (error === undefined) pending?.resolve();
     else
