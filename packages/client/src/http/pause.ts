@@ -1,6 +1,11 @@
 import type { RollcallError } from '../rollcall-error.ts';
 import { type MaybeSignal, within } from './deadline.ts';
 
+/**
+ * A connection that was open for less counts as an attempt that failed, in milliseconds: whatever closed it may do so again.
+ */
+export const SETTLED_MS = 2_000;
+
 /** Waits. @throws RollcallError `aborted` as soon as one of the signals aborts */
 export async function pause(ms: number, ...signals: MaybeSignal[]): Promise<void> {
   await within(ms, signals, new Promise(() => {})).catch((error: RollcallError) => {

@@ -1,5 +1,5 @@
 import { Deadline, type MaybeSignal } from '../http/deadline.ts';
-import { backoffMs } from '../http/pause.ts';
+import { backoffMs, SETTLED_MS } from '../http/pause.ts';
 import { listen } from '../listen.ts';
 import { isPageHidden, onPage } from '../page-life.ts';
 import { RollcallError } from '../rollcall-error.ts';
@@ -13,8 +13,6 @@ import { CLOSED, type Frame, LIMITED, Socket, SocketLost } from './socket.ts';
 const IDLE_MS = 1_000;
 const FIRST_RETRY_MS = 500;
 const RETRY_DELAY_MAX_MS = 30_000;
-/** A socket that was open for less counts as one that failed, in milliseconds: whatever closed it may do so again. */
-const SETTLED_MS = 2_000;
 /** The server closed the socket because of too many frames or sockets. */
 const TOO_FAST = 4_429;
 const TOO_FAST_DELAY_MS = 5_000;
