@@ -24,8 +24,6 @@ const HTTP_MS = 300_000;
 const RENEW_AGAIN_MS = 10_000;
 /** How often the client checks that the connection is alive. */
 const CHECK_MS = 25_000;
-/** Between two updates of presence: 40 a second, of the 50 that the server accepts. */
-const UPDATE_EVERY_MS = 25;
 
 /**
  * The one socket of a client, which all of its watches and announcements share. It is open while something uses it. It
@@ -48,7 +46,6 @@ export class SocketLink {
   #isTokenRenewed = false;
   #failures = 0;
   #httpUntil = 0;
-  #nextUpdateAt = 0;
   /** Times of this clock do not jump when the machine's is set. */
   #renewedAt = -RENEW_AGAIN_MS;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -91,12 +88,8 @@ export class SocketLink {
     return result;
   }
 
-  /** Sends an update of presence, no more than 40 a second. @throws RollcallError */
+  /** Sends an update of presence. @throws RollcallError */
   async update(frame: Frame): Promise<void> {
-    const now = performance.now();
-    const waitMs = Math.max(0, this.#nextUpdateAt - now);
-    this.#nextUpdateAt = now + waitMs + UPDATE_EVERY_MS;
-    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
     await this.#current().request(frame);
   }
 
@@ -109,7 +102,7 @@ export class SocketLink {
     const socket = this.#current();
     const queue = new EventQueue<ReceivedEvent>();
     const deadline = new Deadline(Number.POSITIVE_INFINITY, signals);
-    const opening = socket.request(frame, (event) => queue.push(event));
+    const opening = socket.request(frame, (event) => queue.push(event), deadline.signal);
     try {
       await deadline.race(opening);
       onOpen();
