@@ -132,7 +132,8 @@ export class SocketLink {
     // Whatever is awaited here, the socket may have been closed meanwhile.
     const isOver = () => this.#socket !== socket;
     const { status, base, connectionID } = this.#transport;
-    if (!this.#hasBeenOpen && this.#failures === 0) status.report(this, 'connecting');
+    // While HTTP is used, what is watched stays up to date.
+    if (!(this.#hasBeenOpen || this.#failures || this.#httpUntil)) status.report(this, 'connecting');
     try {
       const token = await this.#transport.tokens.get();
       if (isOver()) return;
@@ -203,6 +204,7 @@ export class SocketLink {
   /** The user is not let in. What uses the socket gets the error; a later use begins anew. */
   #end(error: RollcallError): void {
     this.#hasBeenOpen = false;
+    this.#httpUntil = 0;
     this.#transport.status.report(this, 'closed', error);
     this.#failures = 0;
     this.#isTokenRenewed = false;
