@@ -147,6 +147,26 @@ describe('the limits of a socket', () => {
     });
   });
 
+  test('an announcement that moves on while its update is rejected with invalid_field is at the next location', async () => {
+    const held: ReceivedFrame[] = [];
+    const script: SocketScript = (frame) => {
+      if (frame.op === 'present' && frame.location?.page === 'b') held.push(frame);
+      return frame.op !== 'present' || frame.location?.page !== 'b';
+    };
+    await withScriptedSocket(script, async ({ client, of }) => {
+      const announcement = client.presence.announce({ location: LOCATION });
+      await until('the user is present', () => of('present').length === 1);
+      announcement.move({ page: 'b' });
+      await until('the move is sent', () => held.length === 1);
+      announcement.move({ page: 'c' });
+      for (const { ref, send } of held) send({ ref, error: 'invalid_field', message: 'no' });
+      const isThere = () => of('present').at(-1)?.location?.page === 'c';
+      await until('the next move is sent, or there is none', () => isThere() || of('absent').length > 0);
+      assert.ok(isThere());
+      assert.equal(await Promise.race([announcement.ended, 'goes on']), 'goes on');
+    });
+  });
+
   test('a watch that is above the rate limit is opened again', async () => {
     await withScriptedSocket(limited('watch'), async ({ client }) => {
       assert.equal((await client.presence.watch().next()).value?.type, 'snapshot');

@@ -198,6 +198,8 @@ export class Announcement {
     this.#retryAfterMs = error.retryAfterMs ?? 0;
     this.#isHeldOn = this.#shared.updates.isHeld && !/^(network|timeout)$/.test(error.code);
     if (error.retryable) return;
+    // Only the location of before, or its data, is invalid.
+    if (error.code === 'invalid_field' && this.#isStale) return;
     if (this.#isLeaving) this.#finish();
     else {
       // The user leaves the location of before too.
