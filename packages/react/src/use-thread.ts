@@ -19,7 +19,7 @@ import {
   withOlder,
   withoutThread,
 } from './thread-state.ts';
-import { useStore } from './use-store.ts';
+import { all, useStore } from './use-store.ts';
 import { useViewerID, viewerIDOf } from './use-viewer.ts';
 
 /** The thread to create when the first message is sent to it. */
@@ -71,8 +71,6 @@ const threadStore = (client: RollcallClient, id: string): LiveStore<ThreadState>
     // The user has not seen yet that a message failed, or can still retry it.
     ({ messages }) => messages.some(isUnsent),
   );
-
-const all = (state: ThreadState) => state;
 
 /** A thread with its messages, live. */
 export function useThread(threadID: string): UseThread {
