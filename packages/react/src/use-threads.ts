@@ -118,7 +118,8 @@ function actionsOf(client: RollcallClient, store: LiveStore<ThreadsState>, filte
       });
       return loading;
     },
+    // JSON leaves out what is undefined.
     create: (thread: ViewerThreadCreation) =>
-      client.threads.create(filter.groupID === undefined ? thread : { groupID: filter.groupID, ...thread }),
+      client.threads.create({ groupID: filter.groupID, ...thread } as ViewerThreadCreation),
   };
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { signClientToken } from '../../client/src/server/index.ts';
 import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
 import { oneHost, shows } from './support/host.ts';
 
@@ -66,6 +67,19 @@ describe(`threads and messages in Chromium`, { skip: skipsPages }, () => {
         await bobs.locator('#create').click();
         await shows(adas, 'threads', { isLoading: false, names: ['Made 0', 'New 4'] });
       });
+    });
+  });
+
+  test('useThread creates the thread in the group of the provider where the token names none', async () => {
+    const project = await host.value.project('ada');
+    const { id, secret } = project;
+    const token = await signClientToken({ projectID: id, secret, userID: 'ada' });
+    const query = { view: 'conversation', group: 'g', token };
+    await host.value.open(react, project, 'ada', query, async ({ page }) => {
+      await shows(page, 'threads', { isLoading: false, names: [] });
+      await page.locator('#send').click();
+      await shows(page, 'messages', ['one sent', 'two sent']);
+      await shows(page, 'thread', ready('New', false));
     });
   });
 
