@@ -94,8 +94,8 @@ export class SendQueue {
     this.#store.set((state) => withOutcome(state, id, outcome));
     if (error !== null) return;
     this.#creations.delete(id);
-    // The thread was missing, and the message has created it.
-    if (this.#store.get().error !== null) this.#store.restart();
+    // The thread was missing, or its reading can still find it missing, and the message has created it.
+    if (this.#store.get().thread === null) this.#store.restart();
   }
 
   /** Returns the error of the last attempt, or null. */

@@ -220,6 +220,27 @@ describe(`threads and messages in Chromium`, { skip: skipsPages }, () => {
     });
   });
 
+  test('useThread shows the thread that its message creates while it was read as missing', async () => {
+    const project = await host.value.project('ada');
+    await visit('about:blank', {}, async ({ page }) => {
+      const isMissing = Promise.withResolvers<() => void>();
+      await page.routeWebSocket('**/v1/client/socket', (socket) => {
+        const server = socket.connectToServer();
+        server.onMessage((frame) => {
+          if (String(frame).includes('thread_not_found')) isMissing.resolve(() => socket.send(frame));
+          else socket.send(frame);
+        });
+      });
+      await page.goto(await host.value.address(react, project, 'ada', { view: 'conversation' }));
+      const answer = await isMissing.promise;
+      await page.locator('#send').click();
+      await shows(page, 'messages', ['one sent', 'two sent']);
+      answer();
+      await shows(page, 'thread', ready('New', false));
+      await shows(page, 'messages', ['one sent', 'two sent']);
+    });
+  });
+
   test('useThread shows a message as sent that had arrived although no response did', async () => {
     const project = await host.value.project('ada');
     await project.put('/v1/threads/t', { groupID: 'g', name: 'T' });
