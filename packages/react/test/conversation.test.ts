@@ -220,6 +220,32 @@ describe(`threads and messages in Chromium`, { skip: skipsPages }, () => {
     });
   });
 
+  test('useThread shows nothing of a thread that was not shown for more than ten seconds until it is read again', async () => {
+    const project = await host.value.project('ada');
+    for (const id of ['t', 'u']) await project.put(`/v1/threads/${id}`, { groupID: 'g', name: id });
+    await project.put('/v1/threads/t/messages/m', { authorID: 'ada', content: text('old') });
+    await visit('about:blank', {}, async ({ page }) => {
+      await page.clock.install();
+      await page.goto(await host.value.address(react, project, 'ada', { view: 'switcher' }));
+      await shows(page, 'messages', ['old sent']);
+      await page.locator('#to-u').click();
+      await shows(page, 'thread', ready('u', false));
+      // The thread is not read any more, and then it is forgotten.
+      for (const ms of [2_000, 20_000]) await page.clock.runFor(ms);
+      await project.delete('/v1/threads/t/messages/m');
+      const atOnce = await page.evaluate(`(async () => {
+        document.getElementById('to-t').click();
+        // React renders after the click, before anything else happens.
+        for (let task = 0; task < 10; task += 1) await null;
+        return document.getElementById('thread').textContent + document.getElementById('messages').textContent;
+      })()`);
+      const loading = { name: null, error: null, isLoading: true, hasOlder: false };
+      assert.equal(atOnce, `${JSON.stringify(loading)}[]`);
+      await shows(page, 'thread', ready('t', false));
+      await shows(page, 'messages', []);
+    });
+  });
+
   test('useThread shows the thread that its message creates while it was read as missing', async () => {
     const project = await host.value.project('ada');
     await visit('about:blank', {}, async ({ page }) => {
