@@ -130,6 +130,8 @@ const STEPS = [
   { location: { list: 'x' } },
   { location: {} },
   { location: { list: 'y' } },
+  { location: {} },
+  { location: { list: 'z' } },
 ] as const;
 
 function Walker(): ReactElement {
