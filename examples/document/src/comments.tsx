@@ -12,13 +12,18 @@ interface CommentsProps {
 export function Comments({ section, people }: CommentsProps) {
   const { threads } = useThreads();
   const exists = threads.some(({ id }) => id === section.id);
-  // A thread that another user creates is read as soon as it is there.
-  return <Thread key={exists ? 'there' : 'missing'} section={section} people={people} />;
+  return (
+    <aside aria-label={`Comments on ${section.title}`}>
+      <h3>{section.title}</h3>
+      {/* A thread that another user creates is read as soon as it is there. */}
+      <Messages key={exists ? 'there' : 'missing'} section={section} people={people} />
+      <NewComment section={section} />
+    </aside>
+  );
 }
 
-function Thread({ section, people }: CommentsProps) {
-  const { messages, send, retry, markSeen, thread } = useThread(section.id);
-  const [text, setText] = useState('');
+function Messages({ section, people }: CommentsProps) {
+  const { messages, retry, markSeen, thread } = useThread(section.id);
   const list = useRef<HTMLOListElement>(null);
   const count = messages.length;
   const unread = thread?.unread ?? 0;
@@ -30,17 +35,10 @@ function Thread({ section, people }: CommentsProps) {
     if (unread > 0) markSeen().catch(() => {});
   }, [unread, markSeen]);
 
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (text.trim() === '') return;
-    send(text, { createThread: { name: section.title, location: { section: section.id } } });
-    setText('');
-  };
   const nameOf = (id: string) => people.find((one) => one.id === id)?.name ?? id;
 
   return (
-    <aside aria-label={`Comments on ${section.title}`}>
-      <h3>{section.title}</h3>
+    <>
       {count === 0 && (
         <p className="none">No comments yet. Everybody who reads this section sees yours at once.</p>
       )}
@@ -61,15 +59,30 @@ function Thread({ section, people }: CommentsProps) {
           </li>
         ))}
       </ol>
-      <form onSubmit={submit}>
-        <input
-          aria-label="Your comment"
-          placeholder="Write a comment"
-          value={text}
-          onChange={(event) => setText(event.target.value)}
-        />
-        <button type="submit">Send</button>
-      </form>
-    </aside>
+    </>
+  );
+}
+
+function NewComment({ section }: { readonly section: Section }) {
+  const { send } = useThread(section.id);
+  const [text, setText] = useState('');
+
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (text.trim() === '') return;
+    send(text, { createThread: { name: section.title, location: { section: section.id } } });
+    setText('');
+  };
+
+  return (
+    <form onSubmit={submit}>
+      <input
+        aria-label="Your comment"
+        placeholder="Write a comment"
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+      />
+      <button type="submit">Send</button>
+    </form>
   );
 }

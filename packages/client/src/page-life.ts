@@ -7,9 +7,6 @@ interface Page extends Target {
 
 const page = globalThis as Page;
 
-/** Whether this runs in a page of a browser. */
-export const isPage = (): boolean => page.document !== undefined;
-
 /** Whether the page is not visible: its tab is in the background, or its window is covered. */
 export const isPageHidden = (): boolean => page.document?.visibilityState === 'hidden';
 

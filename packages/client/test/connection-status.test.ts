@@ -1,6 +1,7 @@
 /** The status of a client through every transition, with its reason. */
 import assert from 'node:assert/strict';
 import type { OutgoingHttpHeaders, RequestListener } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { describe, type TestContext, test } from 'node:test';
 import { until } from '../../server/test/support/waiting.ts';
 import type { RollcallClient } from '../src/index.ts';
@@ -13,6 +14,8 @@ type Answer = readonly [status: number, body: string, headers: OutgoingHttpHeade
 
 const IDLE_MS = 1_000;
 const ANSWER_TIMEOUT_MS = 10_000;
+/** Where no socket can be opened, HTTP is used for so long before the next attempt. */
+const HTTP_MS = 300_000;
 const LOCATION = { page: 'a' };
 const short = ({ status }: RollcallClient) => {
   const { state, reason } = status.get();
@@ -76,6 +79,41 @@ describe('the status of a client', () => {
       assert.deepEqual(client.status.get(), { state: 'closed', reason: null });
       assert.deepEqual(states.slice(-2), ['closed group_not_found', 'closed']);
     });
+  });
+
+  test('a client without a socket stays open while it tries again, after five minutes, whether there is one', async (context) => {
+    const { now } = performance;
+    let aheadMs = 0;
+    context.mock.method(performance, 'now', () => now.call(performance) + aheadMs);
+    let attempts = 0;
+    let updates = 0;
+    const onUpgrade = (_: () => void, socket: Duplex) => {
+      attempts += 1;
+      socket.end('HTTP/1.1 426 Upgrade Required\r\n\r\n');
+    };
+    const onRequest: RequestListener = ({ method, url = '' }, response) => {
+      const isStream = method === 'GET' && url.includes('presence');
+      if (isStream) {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(written('e-0', 'snapshot', { users: [] }));
+        return;
+      }
+      if (method === 'PUT') updates += 1;
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    };
+    const use = async ({ client }: { readonly client: RollcallClient }) => {
+      const watch = client.presence.watch();
+      await watch.next();
+      const announcement = client.presence.announce({ location: LOCATION });
+      await until('the user is present', () => updates === 1 && short(client) === 'open');
+      const states = statesOf(client);
+      aheadMs = HTTP_MS;
+      announcement.move({ page: 'b' });
+      await until('the user has moved', () => updates === 3);
+      assert.equal(attempts, 2);
+      assert.deepEqual(states, ['open']);
+    };
+    await withScriptedSocket(() => true, use, { onUpgrade, onRequest });
   });
 
   describe('without a socket', () => {

@@ -3,6 +3,9 @@ import assert from 'node:assert/strict';
 import type { RequestListener } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { describe, test } from 'node:test';
+import type { WebSocket } from 'ws';
+import { limits } from '../../protocol/src/index.ts';
+import { FrameRate } from '../../server/src/http/socket/frame-rate.ts';
 import { until } from '../../server/test/support/waiting.ts';
 import type { RollcallError } from '../src/index.ts';
 import {
@@ -144,9 +147,58 @@ describe('the limits of a socket', () => {
     });
   });
 
+  test('an announcement that moves on while its update is rejected with invalid_field is at the next location', async () => {
+    const held: ReceivedFrame[] = [];
+    const script: SocketScript = (frame) => {
+      if (frame.op === 'present' && frame.location?.page === 'b') held.push(frame);
+      return frame.op !== 'present' || frame.location?.page !== 'b';
+    };
+    await withScriptedSocket(script, async ({ client, of }) => {
+      const announcement = client.presence.announce({ location: LOCATION });
+      await until('the user is present', () => of('present').length === 1);
+      announcement.move({ page: 'b' });
+      await until('the move is sent', () => held.length === 1);
+      announcement.move({ page: 'c' });
+      for (const { ref, send } of held) send({ ref, error: 'invalid_field', message: 'no' });
+      const isThere = () => of('present').at(-1)?.location?.page === 'c';
+      await until('the next move is sent, or there is none', () => isThere() || of('absent').length > 0);
+      assert.ok(isThere());
+      assert.equal(await Promise.race([announcement.ended, 'goes on']), 'goes on');
+    });
+  });
+
   test('a watch that is above the rate limit is opened again', async () => {
     await withScriptedSocket(limited('watch'), async ({ client }) => {
       assert.equal((await client.presence.watch().next()).value?.type, 'snapshot');
+    });
+  });
+
+  test('a page that opens more watches than the server takes frames at once opens all of them, on one socket', async () => {
+    const rates = new Map<WebSocket, FrameRate>();
+    const script: SocketScript = ({ ws }) => {
+      const rate = rates.get(ws) ?? new FrameRate(performance.now());
+      rates.set(ws, rate);
+      if (rate.take(performance.now())) return true;
+      ws.close(4429);
+      return false;
+    };
+    await withScriptedSocket(script, async ({ client, opened }) => {
+      const watches = Array.from({ length: limits.SOCKET_FRAMES_BURST + 10 }, () => client.presence.watch());
+      let snapshots = 0;
+      for (const watch of watches) void watch.next().then(() => (snapshots += 1));
+      await until('each watch has its snapshot', () => snapshots === watches.length || opened() > 1, 5_000);
+      assert.equal(opened(), 1);
+      // What has ended before its frame was sent takes no time: a list that is scrolled fast.
+      const passed = Array.from({ length: 1_000 }, () => client.presence.watch());
+      const ended = passed.map((watch) => watch.next());
+      await new Promise(setImmediate);
+      await Promise.all(passed.map((watch) => watch.return()));
+      await Promise.all(ended);
+      void client.presence
+        .watch()
+        .next()
+        .then(() => (snapshots += 1));
+      await until('a later watch has its snapshot', () => snapshots === watches.length + 1, 2_000);
     });
   });
 

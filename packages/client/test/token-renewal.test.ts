@@ -1,5 +1,6 @@
 /** Tokens that cannot be had for a while: the client goes on until the server has ended the token, and after that. */
 import assert from 'node:assert/strict';
+import type { RequestListener } from 'node:http';
 import { describe, test } from 'node:test';
 import { until } from '../../server/test/support/waiting.ts';
 import { RollcallClient } from '../src/index.ts';
@@ -78,6 +79,44 @@ describe('the renewal of a token', () => {
         assert.deepEqual(new Set(states), new Set(['reconnecting', 'open']));
       },
       { token },
+    );
+  });
+
+  test('a token that is rejected is replaced, also where it was renewed while another one was requested', async () => {
+    const requested: ((token: string) => void)[] = [];
+    const token = () => new Promise<string>((resolve) => requested.push(resolve));
+    const answer = (index: number, text: string) =>
+      until(`token ${text} is requested`, () => requested[index] !== undefined).then(() =>
+        requested[index]?.(text),
+      );
+    const rejected = new Set<string>();
+    const onRequest: RequestListener = ({ headers }, response) => {
+      const [, used = ''] = String(headers.authorization).split(' ');
+      const isRejected = rejected.has(used);
+      response.writeHead(isRejected ? 401 : 200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(isRejected ? { error: 'invalid_access_token', message: used } : { used }));
+    };
+    await withScriptedSocket(
+      expiring,
+      async ({ client, of }) => {
+        const used = async () => (await client.viewer({ retries: 0 })) as unknown as { used: string };
+        const watching = client.presence.watch().next();
+        await answer(0, 'first');
+        await watching;
+        await until('the renewal has begun', () => requested.length === 2);
+        rejected.add('first');
+        const reading = used();
+        await until('another token is requested', () => requested.length === 3);
+        await answer(1, 'renewed');
+        await until('the socket has it', () => of('auth').at(-1)?.token === 'renewed');
+        await answer(2, 'late');
+        assert.deepEqual(await reading, { used: 'late' });
+        for (const name of ['first', 'renewed', 'late']) rejected.add(name);
+        const next = used();
+        await Promise.race([answer(3, 'next'), next]);
+        assert.deepEqual(await next, { used: 'next' });
+      },
+      { token, onRequest },
     );
   });
 

@@ -5,7 +5,7 @@ import { until } from '../../server/test/support/waiting.ts';
 import { type PresenceWatch, RollcallError } from '../src/index.ts';
 import { errorBody, respond, type Script } from './support/scripted-server.ts';
 import { errorEvent, SOON, stream } from './support/scripted-streams.ts';
-import { arrived, SNAPSHOT, take, type Watching, watching } from './support/watching.ts';
+import { arrived, SNAPSHOT, settling, take, type Watching, watching } from './support/watching.ts';
 
 describe('the end of a watch', () => {
   const rejects = (watch: PresenceWatch, expected: Partial<RollcallError>) =>
@@ -74,6 +74,28 @@ describe('the end of a watch', () => {
         assert.equal(tokens, 4);
       },
       { token },
+    );
+  });
+
+  test('a token that ends again and again is replaced each time, also where nothing happens in between', async (context) => {
+    const settle = settling(context);
+    let tokens = 0;
+    let opened = 0;
+    const script: Script = (request, index) =>
+      stream(request, index === 0 ? SNAPSHOT : index === 4 ? arrived('e:1', 'ada') : ': beat\n\n');
+    await watching(
+      script,
+      async ({ watch, server }) => {
+        const taken = take(watch, 2);
+        for (const index of [0, 1, 2, 3]) {
+          await until('the stream is open', () => opened > index);
+          settle();
+          server.received[index]?.response.write(errorEvent('invalid_project_token'));
+        }
+        assert.deepEqual(await taken, ['snapshot', 'arrived ada']);
+        assert.equal(tokens, 5);
+      },
+      { token: () => `t${++tokens}`, onOpen: () => (opened += 1) },
     );
   });
 

@@ -1,10 +1,11 @@
 /** A watch of presence: its events, and its connection that is lost and resumed. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { until } from '../../server/test/support/waiting.ts';
 import type { PresenceEvent } from '../src/index.ts';
 import { errorBody, type Received, respond, type Script } from './support/scripted-server.ts';
 import { cutStream, errorEvent, SOON, stream, written } from './support/scripted-streams.ts';
-import { arrived, SNAPSHOT, take, watching } from './support/watching.ts';
+import { arrived, SNAPSHOT, settling, take, watching } from './support/watching.ts';
 
 describe('watching presence', () => {
   test('a watch requests the stream with its token and filter, and yields typed events', async () => {
@@ -140,6 +141,32 @@ describe('a watch that lost its connection', () => {
         assert.ok(delayMs >= min && delayMs <= max, `${index}: ${delayMs} of ${max} ms`);
       }
     });
+  });
+
+  test('a watch whose connection was open for a while waits briefly, also where nothing happens for several of them', async (context) => {
+    const settle = settling(context);
+    let opened = 0;
+    const script: Script = (request, index) =>
+      stream(
+        request,
+        'retry: 8\n\n',
+        index === 0 ? SNAPSHOT : index === 5 ? arrived('e:1', 'ada') : ': beat\n\n',
+      );
+    await watching(
+      script,
+      async ({ watch, server, retries }) => {
+        const taken = take(watch, 2);
+        for (const index of [0, 1, 2, 3, 4]) {
+          await until('the stream is open', () => opened > index);
+          settle();
+          server.received[index]?.response.destroy();
+        }
+        await taken;
+        assert.equal(retries.length, 5);
+        for (const { delayMs } of retries) assert.ok(delayMs <= 8, `${delayMs} ms`);
+      },
+      { onOpen: () => (opened += 1) },
+    );
   });
 
   test('a watch stays connected while heartbeats arrive, and reconnects when none arrives for deadAfterMs', async (context) => {

@@ -4,8 +4,10 @@ import { LiveStore, type Source } from './live-store.ts';
 type AnyStore = { readonly isUsed: boolean; readonly idleSince: number };
 
 const STORES = new WeakMap<RollcallClient, Map<string, AnyStore>>();
-/** A store that is rendered, but not subscribed to for so long, was of a rendering that React gave up. */
+/** A store without a subscriber for so long is of something that is not shown any more, or of a rendering that React gave up. */
 const UNUSED_MS = 10_000;
+
+const isForgotten = ({ isUsed, idleSince }: AnyStore) => !isUsed && Date.now() - idleSince > UNUSED_MS;
 
 /**
  * The store of a client under a key, so that all components share one stream. Memory: the stores in use, those that were
@@ -22,10 +24,9 @@ export function storeOf<State, Store extends LiveStore<State> = LiveStore<State>
   STORES.set(client, stores);
   const text = stableText(key);
   const known = stores.get(text);
-  if (known !== undefined) return known as unknown as Store;
-  for (const [other, { isUsed, idleSince }] of stores) {
-    if (!isUsed && Date.now() - idleSince > UNUSED_MS) stores.delete(other);
-  }
+  // What it shows may have changed long ago.
+  if (known !== undefined && !isForgotten(known)) return known as unknown as Store;
+  for (const [other, store] of stores) if (isForgotten(store)) stores.delete(other);
   const store = new LiveStore(initial, source, isNeeded);
   stores.set(text, store);
   return store as Store;

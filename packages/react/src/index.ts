@@ -1,3 +1,6 @@
+'use client';
+// Where components of a server render these, as in Next.js, they are components of the page.
+
 export { type AvatarPerson, AvatarStack, type AvatarStackProps } from './avatar-stack.ts';
 export { Facepile, type FacepileProps } from './facepile.ts';
 export type { PresenceData, PresenceOptions, PresentUser } from './presence-store.ts';

@@ -40,8 +40,6 @@ export class LiveStore<State> implements Observable<State> {
 
   get = (): State => this.#state;
 
-  getInitial = (): State => this.initial;
-
   get isUsed(): boolean {
     return this.#listeners.size > 0 || this.#running !== null || this.#isNeeded(this.#state);
   }

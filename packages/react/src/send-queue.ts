@@ -7,7 +7,7 @@ import { type ThreadMessage, type ThreadState, textOf, withDraft, withOutcome } 
 export type MessageContent = string | readonly ContentNode[];
 
 type Messages = ReturnType<RollcallClient['threads']['messages']>;
-type Creation = { readonly createThread?: ViewerMessageCreation['createThread'] | undefined };
+type ThreadToCreate = NonNullable<ViewerMessageCreation['createThread']>;
 
 /** An attempt that failed for a passing reason is repeated so often. */
 const RETRIES = 3;
@@ -27,7 +27,7 @@ export class SendQueue {
   readonly #store: LiveStore<ThreadState>;
   readonly #threadID: string;
   readonly #viewerID: () => string;
-  readonly #creations = new Map<string, Creation>();
+  readonly #creations = new Map<string, { readonly createThread: ThreadToCreate }>();
   #latest: Promise<void> = Promise.resolve();
 
   constructor(messages: Messages, store: LiveStore<ThreadState>, threadID: string, viewerID: () => string) {
@@ -37,7 +37,12 @@ export class SendQueue {
     this.#viewerID = viewerID;
   }
 
-  send = (content: MessageContent, { createThread }: Creation = {}): string => {
+  /** @param groupID where the thread is created unless it names a group */
+  send = (
+    content: MessageContent,
+    groupID: string | undefined,
+    createThread: ThreadToCreate | undefined,
+  ): string => {
     const id = randomID();
     const nodes = nodesOf(content) as ContentNode[];
     const draft: ThreadMessage = {
@@ -56,7 +61,9 @@ export class SendQueue {
       state: 'sending',
       error: null,
     };
-    this.#creations.set(id, { createThread });
+    // JSON leaves out what is undefined.
+    if (createThread)
+      this.#creations.set(id, { createThread: { groupID, ...createThread } as ThreadToCreate });
     this.#enqueue(draft);
     return id;
   };
@@ -82,14 +89,13 @@ export class SendQueue {
   }
 
   async #deliver({ id, content }: ThreadMessage): Promise<void> {
-    const { createThread } = this.#creations.get(id) ?? {};
-    const creation = createThread === undefined ? { id, content } : { id, content, createThread };
-    const error = await this.#attempt(creation);
+    const error = await this.#attempt({ id, content, ...this.#creations.get(id) });
     const outcome = { state: error === null ? 'sent' : 'failed', error } as const;
-    if (error === null) this.#creations.delete(id);
     this.#store.set((state) => withOutcome(state, id, outcome));
-    // The thread was missing, and the message has created it.
-    if (error === null && this.#store.get().error !== null) this.#store.restart();
+    if (error !== null) return;
+    this.#creations.delete(id);
+    // The thread was missing, or its reading can still find it missing, and the message has created it.
+    if (this.#store.get().thread === null) this.#store.restart();
   }
 
   /** Returns the error of the last attempt, or null. */

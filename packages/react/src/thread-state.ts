@@ -142,6 +142,12 @@ export function withOutcome(
   return { ...state, messages };
 }
 
-/** The text of content, for a draft; the server's `plaintext` replaces it. */
+const isInline = (node: ContentNode) => 'text' in node || /link|mention|assignee/.test(node.type);
+
+/** The text of content as the server's `plaintext` has it: with a line feed beside each node that is no part of a line. */
 export const textOf = (nodes: readonly ContentNode[]): string =>
-  nodes.map((node) => ('text' in node ? node.text : textOf(node.children as ContentNode[]))).join('\n');
+  nodes.reduce((text, node, index) => {
+    const isSameLine = index === 0 || (isInline(nodes[index - 1] as ContentNode) && isInline(node));
+    const part = 'text' in node ? node.text : textOf(node.children as ContentNode[]);
+    return text + (isSameLine ? part : `\n${part}`);
+  }, '');

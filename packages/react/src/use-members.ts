@@ -4,7 +4,7 @@ import { storeOf } from './client-stores.ts';
 import { type LiveStore, untilStopped } from './live-store.ts';
 import { retried } from './retried.ts';
 import { useProvided } from './rollcall-provider.ts';
-import { useStore } from './use-store.ts';
+import { all, useStore } from './use-store.ts';
 import { useViewer } from './use-viewer.ts';
 
 /** The members of a group. Methods reject with a RollcallError. */
@@ -46,8 +46,6 @@ const membersStore = (client: RollcallClient, groupID: string | null): LiveStore
     set(() => ({ members: items, total, isLoading: false, error: null, token: next }));
     await untilStopped(signal);
   });
-
-const all = (state: MembersState) => state;
 
 /** The members of a group: the given one, the provider's, or the only one of the viewer. */
 export function useMembers(options: { readonly groupID?: string | undefined } = {}): UseMembers {

@@ -42,7 +42,7 @@ export function useMyPresence(options: MyPresenceOptions): MyPresenceState {
   const latest = useRef(wanted);
   // A move keeps the region of before where it names none, so another region is another announcement.
   const region = stableText(exclusiveWithin);
-  /** Of an announcement that ended with an error; the next location begins another one. */
+  /** Of an announcement that ends with an error; the next location begins another one, also while the user still leaves. */
   const hasFailed = useRef(false);
   const [round, setRound] = useState(0);
 
@@ -59,12 +59,13 @@ export function useMyPresence(options: MyPresenceOptions): MyPresenceState {
     setError(null);
     if (!enabled) return;
     let isMounted = true;
-    const started = client.presence.announce({ groupID, ...JSON.parse(latest.current) });
+    const onError = ({ retryable }: RollcallError) => {
+      hasFailed.current ||= isMounted && !retryable;
+    };
+    const started = client.presence.announce({ groupID, onError, ...JSON.parse(latest.current) });
     announcement.current = started;
     void started.ended.then((reason) => {
-      if (!isMounted) return;
-      hasFailed.current = reason !== null;
-      setError(reason);
+      if (isMounted) setError(reason);
     });
     return () => {
       isMounted = false;

@@ -4,6 +4,9 @@ import type { LiveStore } from './live-store.ts';
 /** Whether two selections are the same, so that the component need not render again. */
 export type IsEqual<Selected> = (a: Selected, b: Selected) => boolean;
 
+/** The whole state. */
+export const all = <State>(state: State): State => state;
+
 /** A part of a store's state. The component renders again only when the part changes. */
 export function useStore<State, Selected>(
   store: LiveStore<State>,

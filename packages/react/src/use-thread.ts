@@ -5,10 +5,10 @@ import type {
   ViewerMessageCreation,
   ViewerThread,
 } from '@rollcall/client';
-import { useMemo } from 'react';
+import { useCallback, useMemo } from 'react';
 import { storeOf } from './client-stores.ts';
 import type { LiveStore } from './live-store.ts';
-import { useRollcall } from './rollcall-provider.ts';
+import { useProvided } from './rollcall-provider.ts';
 import { type MessageContent, nodesOf, SendQueue } from './send-queue.ts';
 import {
   isUnsent,
@@ -19,7 +19,7 @@ import {
   withOlder,
   withoutThread,
 } from './thread-state.ts';
-import { useStore } from './use-store.ts';
+import { all, useStore } from './use-store.ts';
 import { useViewerID, viewerIDOf } from './use-viewer.ts';
 
 /** The thread to create when the first message is sent to it. */
@@ -36,9 +36,9 @@ export interface UseThread {
   loadOlder(): Promise<void>;
   /**
    * Shows the message at once, and sends it; it does not reject. With `createThread` the thread is created when it is
-   * missing. Returns the ID of the message.
+   * missing, in the provider's group unless it names another. Returns the ID of the message.
    */
-  send(content: MessageContent, options?: { readonly createThread?: ThreadToCreate }): string;
+  send(content: MessageContent, options?: { readonly createThread?: ThreadToCreate | undefined }): string;
   /** Sends a message again that failed. */
   retry(messageID: string): void;
   /** Removes a message that failed. */
@@ -72,20 +72,22 @@ const threadStore = (client: RollcallClient, id: string): LiveStore<ThreadState>
     ({ messages }) => messages.some(isUnsent),
   );
 
-const all = (state: ThreadState) => state;
-
 /** A thread with its messages, live. */
 export function useThread(threadID: string): UseThread {
-  const client = useRollcall();
+  const { client, groupID } = useProvided();
   // Drafts have the viewer as their author.
   useViewerID();
   const store = threadStore(client, threadID);
   const state = useStore(store, all);
   const actions = actionsFor(client, store, threadID);
+  const send = useCallback<UseThread['send']>(
+    (content, { createThread } = {}) => actions.send(content, groupID, createThread),
+    [actions, groupID],
+  );
   return useMemo(() => {
     const { thread, messages, isLoading, error, olderToken } = state;
-    return { thread, messages, isLoading, error, hasOlder: olderToken !== null, ...actions };
-  }, [state, actions]);
+    return { thread, messages, isLoading, error, hasOlder: olderToken !== null, ...actions, send };
+  }, [state, actions, send]);
 }
 
 type Actions = ReturnType<typeof actionsOf>;

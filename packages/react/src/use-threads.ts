@@ -11,7 +11,7 @@ import { useMemo } from 'react';
 import { storeOf } from './client-stores.ts';
 import type { LiveStore } from './live-store.ts';
 import { useProvided } from './rollcall-provider.ts';
-import { useStore } from './use-store.ts';
+import { all, useStore } from './use-store.ts';
 
 /** Which threads, of which group. Without `groupID`, the group is the provider's or the token's. */
 export interface ThreadsOptions extends ThreadFilter {
@@ -82,8 +82,6 @@ function withMore(state: ThreadsState, items: readonly ViewerThread[], token: st
   return (state.missed ?? []).reduce(threadsAfter, { ...state, threads, token, missed: null });
 }
 
-const all = (state: ThreadsState) => state;
-
 /** The threads of a group, live. */
 export function useThreads(options: ThreadsOptions = NO_OPTIONS): UseThreads {
   const { client, groupID } = useProvided(options.groupID);
@@ -120,7 +118,8 @@ function actionsOf(client: RollcallClient, store: LiveStore<ThreadsState>, filte
       });
       return loading;
     },
+    // JSON leaves out what is undefined.
     create: (thread: ViewerThreadCreation) =>
-      client.threads.create(filter.groupID === undefined ? thread : { groupID: filter.groupID, ...thread }),
+      client.threads.create({ groupID: filter.groupID, ...thread } as ViewerThreadCreation),
   };
 }

@@ -3,7 +3,7 @@ import { storeOf } from './client-stores.ts';
 import { type LiveStore, untilStopped } from './live-store.ts';
 import { retried } from './retried.ts';
 import { useRollcall } from './rollcall-provider.ts';
-import { useStore } from './use-store.ts';
+import { all, useStore } from './use-store.ts';
 
 /** The user of the token. */
 export interface ViewerState {
@@ -24,8 +24,6 @@ const viewerStore = (client: RollcallClient): LiveStore<ViewerState> =>
     set(() => ({ viewer, error: null }));
     await untilStopped(signal);
   });
-
-const all = (state: ViewerState) => state;
 
 /** The user who is logged in, and their groups: `{ viewer, error }`. */
 export const useViewer = (): ViewerState => useStore(viewerStore(useRollcall()), all);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { signClientToken } from '../../client/src/server/index.ts';
 import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
 import { oneHost, shows } from './support/host.ts';
 
@@ -66,6 +67,19 @@ describe(`threads and messages in Chromium`, { skip: skipsPages }, () => {
         await bobs.locator('#create').click();
         await shows(adas, 'threads', { isLoading: false, names: ['Made 0', 'New 4'] });
       });
+    });
+  });
+
+  test('useThread creates the thread in the group of the provider where the token names none', async () => {
+    const project = await host.value.project('ada');
+    const { id, secret } = project;
+    const token = await signClientToken({ projectID: id, secret, userID: 'ada' });
+    const query = { view: 'conversation', group: 'g', token };
+    await host.value.open(react, project, 'ada', query, async ({ page }) => {
+      await shows(page, 'threads', { isLoading: false, names: [] });
+      await page.locator('#send').click();
+      await shows(page, 'messages', ['one sent', 'two sent']);
+      await shows(page, 'thread', ready('New', false));
     });
   });
 
@@ -203,6 +217,53 @@ describe(`threads and messages in Chromium`, { skip: skipsPages }, () => {
       await page.unroute(MESSAGES);
       await page.locator('#retry').click();
       await shows(page, 'failed', 'thread_not_found');
+    });
+  });
+
+  test('useThread shows nothing of a thread that was not shown for more than ten seconds until it is read again', async () => {
+    const project = await host.value.project('ada');
+    for (const id of ['t', 'u']) await project.put(`/v1/threads/${id}`, { groupID: 'g', name: id });
+    await project.put('/v1/threads/t/messages/m', { authorID: 'ada', content: text('old') });
+    await visit('about:blank', {}, async ({ page }) => {
+      await page.clock.install();
+      await page.goto(await host.value.address(react, project, 'ada', { view: 'switcher' }));
+      await shows(page, 'messages', ['old sent']);
+      await page.locator('#to-u').click();
+      await shows(page, 'thread', ready('u', false));
+      // The thread is not read any more, and then it is forgotten.
+      for (const ms of [2_000, 20_000]) await page.clock.runFor(ms);
+      await project.delete('/v1/threads/t/messages/m');
+      const atOnce = await page.evaluate(`(async () => {
+        document.getElementById('to-t').click();
+        // React renders after the click, before anything else happens.
+        for (let task = 0; task < 10; task += 1) await null;
+        return document.getElementById('thread').textContent + document.getElementById('messages').textContent;
+      })()`);
+      const loading = { name: null, error: null, isLoading: true, hasOlder: false };
+      assert.equal(atOnce, `${JSON.stringify(loading)}[]`);
+      await shows(page, 'thread', ready('t', false));
+      await shows(page, 'messages', []);
+    });
+  });
+
+  test('useThread shows the thread that its message creates while it was read as missing', async () => {
+    const project = await host.value.project('ada');
+    await visit('about:blank', {}, async ({ page }) => {
+      const isMissing = Promise.withResolvers<() => void>();
+      await page.routeWebSocket('**/v1/client/socket', (socket) => {
+        const server = socket.connectToServer();
+        server.onMessage((frame) => {
+          if (String(frame).includes('thread_not_found')) isMissing.resolve(() => socket.send(frame));
+          else socket.send(frame);
+        });
+      });
+      await page.goto(await host.value.address(react, project, 'ada', { view: 'conversation' }));
+      const answer = await isMissing.promise;
+      await page.locator('#send').click();
+      await shows(page, 'messages', ['one sent', 'two sent']);
+      answer();
+      await shows(page, 'thread', ready('New', false));
+      await shows(page, 'messages', ['one sent', 'two sent']);
     });
   });
 

@@ -58,4 +58,18 @@ describe('the document example in Chromium', { skip: skipsPages }, () => {
       );
     });
   });
+
+  test('a comment that is being written stays when another user writes the first one', async () => {
+    await open('ada', async ({ page: adas }) => {
+      await open('bruno', async ({ page: brunos }) => {
+        for (const page of [adas, brunos]) await page.locator('#goals p').click();
+        await adas.getByLabel('Your comment').pressSequentially('One');
+        await brunos.getByLabel('Your comment').fill('First!');
+        await brunos.keyboard.press('Enter');
+        await adas.locator('li.sent').getByText('First!').waitFor();
+        await adas.keyboard.type(' planet');
+        assert.equal(await adas.getByLabel('Your comment').inputValue(), 'One planet');
+      });
+    });
+  });
 });

@@ -19,7 +19,7 @@ before(async () => {
   await run('tar', ['-xzf', (await packPackages()).react], { cwd: directory });
 });
 
-test('the package imports its own files, React and the client, and is small, compressed', async () => {
+test('the package is one of client components, imports its own files, React and the client, and is small, compressed', async () => {
   const top = await readdir(join(directory, 'package'));
   assert.deepEqual(top.sort(), ['LICENSE', 'README.md', 'dist', 'docs', 'package.json']);
   const dist = join(directory, 'package/dist');
@@ -35,6 +35,7 @@ test('the package imports its own files, React and the client, and is small, com
       assert.ok(isOwn || IMPORTS.includes(imported), `${file} imports ${imported}`);
     }
   }
+  assert.match(await readFile(join(dist, 'index.js'), 'utf8'), /^'use client';/);
   const bytes = gzipSync(code).length;
   assert.ok(bytes < BYTES_MAX, `${bytes} bytes, compressed and without comments`);
 });

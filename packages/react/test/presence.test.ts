@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { signClientToken } from '../../client/src/server/index.ts';
 import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
+import { until } from '../../server/test/support/waiting.ts';
 import { REACT_VERSIONS } from './support/bundle.ts';
 import { oneHost, shows } from './support/host.ts';
 
@@ -78,6 +79,40 @@ for (const react of REACT_VERSIONS) {
         await shows(page, 'my-error', 'invalid_field');
         await page.locator('#next').click();
         await shows(page, 'where', [{ list: 'y' }]);
+        await shows(page, 'my-error', null);
+      });
+    });
+
+    test('useMyPresence goes on to a location that comes while the one before is rejected, or left', async () => {
+      const project = await host.value.project('ada');
+      await visit('about:blank', {}, async ({ page }) => {
+        let isLast = false;
+        let leave: (() => void) | undefined;
+        await page.routeWebSocket('**/v1/client/socket', (socket) => {
+          const server = socket.connectToServer();
+          socket.onMessage((frame) => {
+            const send = () => server.send(frame);
+            if (isLast && JSON.parse(String(frame)).op === 'absent') leave = send;
+            else send();
+          });
+        });
+        await page.goto(await host.value.address(react, project, 'ada', { view: 'walker' }));
+        await shows(page, 'where', [{ page: 'a', part: '1' }]);
+        await page.locator('#next').click();
+        await shows(page, 'where', [{ list: 'x' }]);
+        const next = "document.getElementById('next').click();";
+        // The second step comes after the first one is sent, and before it is rejected.
+        await page.evaluate(
+          `(async () => { ${next} for (let task = 0; task < 50; task += 1) await null; ${next} })()`,
+        );
+        await shows(page, 'where', [{ list: 'y' }]);
+        await shows(page, 'my-error', null);
+        isLast = true;
+        await page.locator('#next').click();
+        await until('the page leaves', () => leave !== undefined);
+        await page.locator('#next').click();
+        leave?.();
+        await shows(page, 'where', [{ list: 'z' }]);
         await shows(page, 'my-error', null);
       });
     });

@@ -1,10 +1,12 @@
 /** The state of a thread after events in an order that depends on the network. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Message } from '@rollcall/client';
+import type { ContentNode, Message } from '@rollcall/client';
+import { plaintextOf } from '../../protocol/src/index.ts';
 import {
   type ThreadMessage,
   type ThreadState,
+  textOf,
   threadAfter,
   UNREAD_THREAD,
   withDraft,
@@ -46,7 +48,33 @@ const markdown = (text: string): Message => ({
   plaintext: text,
 });
 
+/** A paragraph with a mention and a link, and blocks around and in blocks. */
+const CONTENT: ContentNode[] = [
+  { text: 'Dear ' },
+  { type: 'mention', user: { id: 'bob' }, children: [{ text: '@Bob' }] },
+  { text: ',' },
+  {
+    type: 'p',
+    children: [
+      { text: 'see ' },
+      {
+        type: 'link',
+        url: 'https://example.com',
+        children: [{ text: 'this', bold: true }, { text: ' page' }],
+      },
+      { text: '.' },
+    ],
+  },
+  { type: 'quote', children: [{ text: '' }, { type: 'code', children: [{ text: 'a' }] }, { text: 'b' }] },
+  { text: 'Ada' },
+];
+
 describe('the messages of a thread', () => {
+  test('the text of a message that is being sent is the plaintext that the server gives to its content', () => {
+    for (const nodes of [CONTENT, CONTENT.toReversed(), ...CONTENT.map((node) => [node]), []])
+      assert.equal(textOf(nodes), plaintextOf(nodes));
+  });
+
   for (const read of ['one', 'one ', 'one tw🦊', 'one tw🦊 three']) {
     test(`texts that are appended while a page is loaded are in it once, where it was read at "${read}"`, () => {
       const loading: ThreadState = { ...UNREAD_THREAD, olderToken: 'token', missed: [] };

@@ -1,6 +1,11 @@
 import type { RollcallError } from '../rollcall-error.ts';
 import { type MaybeSignal, within } from './deadline.ts';
 
+/**
+ * A connection that was open for less counts as an attempt that failed, in milliseconds: whatever closed it may do so again.
+ */
+export const SETTLED_MS = 2_000;
+
 /** Waits. @throws RollcallError `aborted` as soon as one of the signals aborts */
 export async function pause(ms: number, ...signals: MaybeSignal[]): Promise<void> {
   await within(ms, signals, new Promise(() => {})).catch((error: RollcallError) => {
@@ -13,6 +18,6 @@ export async function pause(ms: number, ...signals: MaybeSignal[]): Promise<void
  * half of that and all of it, so that clients which failed together do not retry together.
  */
 export function backoffMs(failures: number, firstMs: number, maxMs: number): number {
-  const whole = Math.min(maxMs, firstMs * 2 ** Math.min(failures, 30));
+  const whole = Math.min(maxMs, firstMs * 2 ** failures);
   return whole * (0.5 + Math.random() / 2);
 }

@@ -34,10 +34,7 @@ export class TokenSource {
 
   /** Gets the token that follows the cached one, which is used until then; null where there is only one. @throws as {@link get} */
   async renew(): Promise<string | null> {
-    if (this.#source === null) return null;
-    const token = await this.#request();
-    this.#current = Promise.resolve(token);
-    return token;
+    return this.#source && this.#request();
   }
 
   async #request(): Promise<string> {
@@ -46,6 +43,8 @@ export class TokenSource {
       const token = await within(this.#timeoutMs, [], Promise.resolve().then(this.#source));
       if (typeof token !== 'string' || !TOKEN.test(token)) throw new Error('the function returned none');
       this.latest = token;
+      // Of a renewal, or of a request that a renewal has overtaken.
+      this.#current = Promise.resolve(token);
       return token;
     } catch (error) {
       // A failed renewal changes nothing.

@@ -188,17 +188,18 @@ export class Announcement {
   }
 
   #failed(error: RollcallError): void {
-    const { onError } = this.#options;
     // `vanish()` and `close()` abort the update in flight; that is not a failure, and is not repeated as one.
     if (error.code === 'aborted') {
       this.#failures = 0;
       return;
     }
-    if (onError !== undefined) queueMicrotask(() => onError(error));
+    queueMicrotask(() => this.#options.onError?.(error));
     this.#failures += 1;
     this.#retryAfterMs = error.retryAfterMs ?? 0;
     this.#isHeldOn = this.#shared.updates.isHeld && !/^(network|timeout)$/.test(error.code);
     if (error.retryable) return;
+    // Only the location of before, or its data, is invalid.
+    if (error.code === 'invalid_field' && this.#isStale) return;
     if (this.#isLeaving) this.#finish();
     else {
       // The user leaves the location of before too.

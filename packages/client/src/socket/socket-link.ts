@@ -1,5 +1,5 @@
 import { Deadline, type MaybeSignal } from '../http/deadline.ts';
-import { backoffMs } from '../http/pause.ts';
+import { backoffMs, SETTLED_MS } from '../http/pause.ts';
 import { listen } from '../listen.ts';
 import { isPageHidden, onPage } from '../page-life.ts';
 import { RollcallError } from '../rollcall-error.ts';
@@ -13,8 +13,6 @@ import { CLOSED, type Frame, LIMITED, Socket, SocketLost } from './socket.ts';
 const IDLE_MS = 1_000;
 const FIRST_RETRY_MS = 500;
 const RETRY_DELAY_MAX_MS = 30_000;
-/** A socket that was open for less counts as one that failed, in milliseconds: whatever closed it may do so again. */
-const SETTLED_MS = 2_000;
 /** The server closed the socket because of too many frames or sockets. */
 const TOO_FAST = 4_429;
 const TOO_FAST_DELAY_MS = 5_000;
@@ -26,8 +24,6 @@ const HTTP_MS = 300_000;
 const RENEW_AGAIN_MS = 10_000;
 /** How often the client checks that the connection is alive. */
 const CHECK_MS = 25_000;
-/** Between two updates of presence: 40 a second, of the 50 that the server accepts. */
-const UPDATE_EVERY_MS = 25;
 
 /**
  * The one socket of a client, which all of its watches and announcements share. It is open while something uses it. It
@@ -50,7 +46,6 @@ export class SocketLink {
   #isTokenRenewed = false;
   #failures = 0;
   #httpUntil = 0;
-  #nextUpdateAt = 0;
   /** Times of this clock do not jump when the machine's is set. */
   #renewedAt = -RENEW_AGAIN_MS;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -93,12 +88,8 @@ export class SocketLink {
     return result;
   }
 
-  /** Sends an update of presence, no more than 40 a second. @throws RollcallError */
+  /** Sends an update of presence. @throws RollcallError */
   async update(frame: Frame): Promise<void> {
-    const now = performance.now();
-    const waitMs = Math.max(0, this.#nextUpdateAt - now);
-    this.#nextUpdateAt = now + waitMs + UPDATE_EVERY_MS;
-    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
     await this.#current().request(frame);
   }
 
@@ -111,14 +102,14 @@ export class SocketLink {
     const socket = this.#current();
     const queue = new EventQueue<ReceivedEvent>();
     const deadline = new Deadline(Number.POSITIVE_INFINITY, signals);
-    const opening = socket.request(frame, (event) => queue.push(event));
+    const opening = socket.request(frame, (event) => queue.push(event), deadline.signal);
     try {
       await deadline.race(opening);
       onOpen();
       for (;;) {
         const event = await queue.next(deadline);
         // The watch goes on from the last event that was taken.
-        if (event === null) throw new SocketLost('the consumer of the watch is too slow');
+        if (event === null) throw new SocketLost('the consumer is too slow');
         if (event.type === 'lost') throw event.data;
         yield { messages: [event], lastId: event.id };
       }
@@ -141,7 +132,8 @@ export class SocketLink {
     // Whatever is awaited here, the socket may have been closed meanwhile.
     const isOver = () => this.#socket !== socket;
     const { status, base, connectionID } = this.#transport;
-    if (!this.#hasBeenOpen && this.#failures === 0) status.report(this, 'connecting');
+    // While HTTP is used, what is watched stays up to date.
+    if (!(this.#hasBeenOpen || this.#failures || this.#httpUntil)) status.report(this, 'connecting');
     try {
       const token = await this.#transport.tokens.get();
       if (isOver()) return;
@@ -212,6 +204,7 @@ export class SocketLink {
   /** The user is not let in. What uses the socket gets the error; a later use begins anew. */
   #end(error: RollcallError): void {
     this.#hasBeenOpen = false;
+    this.#httpUntil = 0;
     this.#transport.status.report(this, 'closed', error);
     this.#failures = 0;
     this.#isTokenRenewed = false;
@@ -312,6 +305,6 @@ const errorOfClose = (error: RollcallError): RollcallError =>
   error instanceof SocketLost
     ? new RollcallError(
         /^\w+$/.test(error.message) ? (error.message as RollcallError['code']) : 'invalid_access_token',
-        'the server has ended the connection of this user',
+        'the server does not let this user in',
       )
     : error;

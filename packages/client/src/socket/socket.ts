@@ -1,4 +1,5 @@
 import { reasonOf } from '../http/deadline.ts';
+import { pause } from '../http/pause.ts';
 import { listen } from '../listen.ts';
 import { errorIn, RollcallError } from '../rollcall-error.ts';
 import type { ReceivedEvent } from '../streams/received-event.ts';
@@ -37,6 +38,9 @@ export const LIMITED = 429;
 const ANSWER_TIMEOUT_MS = 10_000;
 /** The server closes a socket with a larger frame. */
 const FRAME_MAX_BYTES = 65_536;
+/** 40 frames a second after a burst of 150: the server closes a socket with more than 50 after a burst of 200. */
+const FRAME_EVERY_MS = 25;
+const BURST_MS = 150 * FRAME_EVERY_MS;
 /** What waits for the opening, among the numbers of frames. */
 const OPENING = 0;
 const LATE = 'the server did not answer in time';
@@ -55,6 +59,9 @@ export class Socket {
   readonly #onExpiring: () => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #ref = 0;
+  #permits: Promise<void> = Promise.resolve();
+  /** When a frame can be sent without a burst. */
+  #nextFrameAt = Number.NEGATIVE_INFINITY;
   #end!: (error: SocketLost) => void;
   #isOver = false;
 
@@ -85,9 +92,18 @@ export class Socket {
     this.isOpened = true;
   }
 
-  /** Sends a frame; resolves with its `ref` when it is answered. @throws RollcallError; SocketLost without an answer */
-  async request(frame: Frame, onEvent?: (event: ReceivedEvent) => void): Promise<number> {
-    if (this.#isOver) throw new SocketLost(CLOSED);
+  /**
+   * Sends a frame, after those before it, as soon as the server takes it; resolves with its `ref` when it is answered. One whose
+   * signal aborts before is not sent, and takes no time. @throws RollcallError; SocketLost without an answer
+   */
+  async request(
+    frame: Frame,
+    onEvent?: (event: ReceivedEvent) => void,
+    signal?: AbortSignal,
+  ): Promise<number> {
+    this.#permits = this.#permits.then(() => (signal?.aborted ? undefined : this.#pace()));
+    await this.#permits;
+    if (this.#isOver || signal?.aborted) throw new SocketLost(CLOSED);
     this.#ref += 1;
     const ref = this.#ref;
     const text = JSON.stringify({ ...frame, ref });
@@ -104,6 +120,14 @@ export class Socket {
       this.#watches.delete(ref);
       throw error;
     }
+  }
+
+  /** Waits until the server takes another frame. */
+  async #pace(): Promise<void> {
+    const now = performance.now();
+    const waitMs = Math.max(this.#nextFrameAt - now, -BURST_MS) + FRAME_EVERY_MS;
+    this.#nextFrameAt = now + waitMs;
+    if (waitMs > 0) await pause(waitMs);
   }
 
   /** Ends a watch. What the server still sends of it is passed over. */
@@ -138,12 +162,12 @@ export class Socket {
 
   #receive(text: string): void {
     if (this.#isOver) return;
-    const { ref, error, watch, event, id = '', data } = answerOf(text);
+    const { ref, error, watch, event = '', id = '', data } = answerOf(text);
     const pending = this.#pending.get(ref ?? 0);
     if (watch !== undefined) {
       const onEvent = this.#watches.get(watch);
       if (event === 'ended') this.#watches.delete(watch);
-      onEvent?.({ type: event === 'ended' ? 'error' : (event ?? ''), data, id });
+      onEvent?.({ type: event === 'ended' ? 'error' : event, data, id });
     } else if (event === 'expiring') this.#onExpiring();
     else if (error === undefined) pending?.resolve();
     else

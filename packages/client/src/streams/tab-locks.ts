@@ -1,5 +1,4 @@
 import { listen } from '../listen.ts';
-import { isPage } from '../page-life.ts';
 import { RollcallError } from '../rollcall-error.ts';
 
 /**
@@ -17,13 +16,18 @@ interface Locks {
 }
 
 interface Page {
+  readonly document?: object;
   readonly navigator?: { readonly locks?: Locks };
   readonly performance?: { getEntriesByType(type: string): readonly object[] };
 }
 
 const NO_PERMIT = () => {};
 
-const locksOf = () => (isPage() ? (globalThis as Page).navigator?.locks : undefined);
+function locksOf(): Locks | undefined {
+  const { document, navigator } = globalThis as Page;
+  // Node has locks too, and no tabs.
+  return document && navigator?.locks;
+}
 
 /** Whether the tabs of this browser have to share the connections to a server, and can. */
 export const areConnectionsShared = (base: string): boolean => locksOf() !== undefined && !hasHttp2(base);

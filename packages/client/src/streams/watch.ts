@@ -1,6 +1,6 @@
 import { within } from '../http/deadline.ts';
 import { type Filter, filterQuery } from '../http/filter.ts';
-import { backoffMs, pause } from '../http/pause.ts';
+import { backoffMs, pause, SETTLED_MS } from '../http/pause.ts';
 import type { Transport } from '../http/transport.ts';
 import { onPage } from '../page-life.ts';
 import { RollcallError } from '../rollcall-error.ts';
@@ -48,6 +48,8 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
   #retryMs = FIRST_RETRY_MS;
   #failures = 0;
   #isRenewed = false;
+  /** When the connection was opened, by a clock that does not jump; infinite before. */
+  #openedAt = Number.POSITIVE_INFINITY;
 
   /**
    * @param frame watches through the client's socket, where it has one
@@ -136,17 +138,26 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
     return (link as SocketLink).watch(frame, this.#stops, () => {
       // Only the state of the socket counts from now on.
       status.report(this, null);
-      this.#options.onOpen?.();
+      this.#opened();
     });
+  }
+
+  #opened(): void {
+    this.#openedAt = performance.now();
+    this.#options.onOpen?.();
   }
 
   /** The event as the consumer gets it. It is the last one from now on. */
   #take(received: ReceivedEvent): Event | null {
     const event = this.#eventOf(received);
     if (received.id !== '') this.#lastId = received.id;
+    this.#succeeded();
+    return event as Event | null;
+  }
+
+  #succeeded(): void {
     this.#failures = 0;
     this.#isRenewed = false;
-    return event as Event | null;
   }
 
   /** One connection over HTTP. @throws RollcallError */
@@ -168,12 +179,15 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
     const { status } = this.#transport;
     if (reason !== undefined) status.report(this, 'reconnecting', new RollcallError('network', reason));
     else status.report(this, isOpen ? 'open' : 'connecting');
-    if (isOpen) this.#options.onOpen?.();
+    if (isOpen) this.#opened();
   }
 
   /** Waits before the next attempt. @throws RollcallError the same error, when it is not retryable */
   async #recover(error: RollcallError): Promise<void> {
     if (this.#isStopped) return;
+    // One that resumes where nothing happens has no event.
+    if (performance.now() - this.#openedAt > SETTLED_MS) this.#succeeded();
+    this.#openedAt = Number.POSITIVE_INFINITY;
     // The token was accepted first and rejected later; when connecting, the transport renews it.
     if (error.aboutToken && error.status === 0 && !this.#isRenewed && this.#transport.tokens.reject()) {
       this.#isRenewed = true;

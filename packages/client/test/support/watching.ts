@@ -1,5 +1,6 @@
 /** A watch of presence on a server that follows a script. */
 import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
 import type { PresenceEvent, PresenceWatch, Rollcall, RollcallError, WatchOptions } from '../../src/index.ts';
 import { type Script, type ScriptedServer, withScriptedClient } from './scripted-server.ts';
 import { written } from './scripted-streams.ts';
@@ -31,6 +32,19 @@ export const watching = <Result>(
     },
     { token },
   );
+
+/** A connection that is open for longer has not failed at its start. */
+const SETTLED_MS = 2_000;
+
+/** Moves the client's clock on by more than {@link SETTLED_MS} with each call. */
+export function settling({ mock }: TestContext): () => void {
+  const { now } = performance;
+  let aheadMs = 0;
+  mock.method(performance, 'now', () => now.call(performance) + aheadMs);
+  return () => {
+    aheadMs += SETTLED_MS + 1;
+  };
+}
 
 /** The next events, in short: `arrived ada`. */
 export async function take(watch: PresenceWatch, count: number): Promise<string[]> {

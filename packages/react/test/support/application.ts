@@ -130,6 +130,8 @@ const STEPS = [
   { location: { list: 'x' } },
   { location: {} },
   { location: { list: 'y' } },
+  { location: {} },
+  { location: { list: 'z' } },
 ] as const;
 
 function Walker(): ReactElement {
@@ -164,8 +166,9 @@ const VIEWS: Readonly<Record<string, readonly FunctionComponent[]>> = {
 /** Can render the provider again, and nothing in it. */
 function Root({ client, children }: rollcall.RollcallProviderProps): ReactElement {
   const [round, setRound] = useState(0);
+  const groupID = parameters().get('group') ?? undefined;
   return createElement(StrictMode, null, [
-    createElement(rollcall.RollcallProvider, { key: 'provider', client, children }),
+    createElement(rollcall.RollcallProvider, { key: 'provider', client, groupID, children }),
     shown('round', round),
     button('again', () => setRound(round + 1)),
   ]);

@@ -20,7 +20,7 @@ before(async () => {
 const PROGRAM = `
 import { Rollcall, RollcallClient, type PresenceEntry } from '@rollcall/client';
 import { signClientToken } from '@rollcall/client/server';
-import { Facepile, type PresentUser, RollcallProvider, useOthers } from '@rollcall/react';
+import { Facepile, type PresentUser, RollcallProvider, useOthers, type UseThread } from '@rollcall/react';
 import { type Rollcall as Server, startRollcall, type StartRollcallOptions } from '@rollcall/server';
 import { createElement } from 'react';
 import { renderToString } from 'react-dom/server';
@@ -47,6 +47,9 @@ await client.close();
 await host.close();
 await server.close();
 console.log(JSON.stringify({ present, name: user.name, html }));
+
+export const comment = ({ send }: UseThread, name?: string): string =>
+  send('Hello', { createThread: name === undefined ? undefined : { name } });
 
 export function wrong(): void {
   // @ts-expect-error an unknown option
