@@ -28,11 +28,7 @@ export function receiveBody(
   request.on('error', () => end(invalid('the request body ended before it was complete')));
 }
 
-/** A request without a body: it names neither a content type nor a length. */
-export const hasNoBody = (headers: IncomingHttpHeaders): boolean =>
-  headers['content-type'] === undefined && !hasDeclaredBody(headers);
-
-/** Whether bytes follow the head of the request. */
+/** Whether bytes follow the head of the request. Some clients name a content type where none do, such as that of a form. */
 export function hasDeclaredBody(headers: IncomingHttpHeaders): boolean {
   const { 'content-length': length } = headers;
   return (length !== undefined && Number(length) !== 0) || headers['transfer-encoding'] !== undefined;
