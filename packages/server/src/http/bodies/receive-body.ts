@@ -25,7 +25,10 @@ export function receiveBody(
     else if (!body.add(chunk)) end(bodyMemoryFull());
   });
   request.on('end', () => end(null));
-  request.on('error', () => end(invalid('the request body ended before it was complete')));
+  const incomplete = () => end(invalid('the request body ended before it was complete'));
+  request.on('error', incomplete);
+  // The connection ended while the token was verified: no event comes any more.
+  if (request.destroyed) incomplete();
 }
 
 /** Whether bytes follow the head of the request. Some clients name a content type where none do, such as that of a form. */
