@@ -236,9 +236,8 @@ export class Application {
       exchange.writeHead(route.status, null);
       exchange.response.end();
     } else {
-      exchange.response.once('finish', () => this.#observe(exchange, route.status));
       exchange.writeHead(route.status, null);
-      writePieces(exchange, reply, this.#services.log);
+      writePieces(exchange, reply, this.#services.log, () => this.#observe(exchange, route.status));
     }
   }
 

@@ -73,6 +73,29 @@ suite('the log of requests', () => {
     });
   });
 
+  test('a list whose client disconnects before its end logs its debug line too', async () => {
+    const texts: string[] = [];
+    const log = pino({ level: 'debug' }, { write: (text) => void texts.push(text) });
+    const gone = Promise.withResolvers<void>();
+    async function* listAll() {
+      yield { items: '{"id":"a"}', count: 1, last: 'a' };
+      await gone.promise;
+      yield { items: '{"id":"b"}', count: 1, last: null };
+    }
+    const disturb = ({ store }: Engine) => ({ store: altered(store, { groups: { listAll } }) });
+    await withApp({ log, disturb }, async ({ app, authorization }) => {
+      const connection = new RawConnection(await app.listen({ host: '127.0.0.1', port: 0 }));
+      const [accepted] = (await once(app.server, 'connection')) as [Socket];
+      connection.write(`GET /v1/groups HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`);
+      await connection.received((text) => text.includes('{"id":"a"}'));
+      connection.destroy();
+      await once(accepted, 'close');
+      gone.resolve();
+      await until('the debug line', () => texts.some((text) => text.includes('"path":"/v1/groups"')));
+      assert.equal(texts.length, 1);
+    });
+  });
+
   test('a request logs no line at level info', async () => {
     assert.deepEqual((await linesOf('info', '/v1/groups')).lines, []);
   });
