@@ -45,7 +45,8 @@ const TOKENS: Readonly<Record<Exclude<TokenKind, 'none'>, Reasons>> = {
   customer: {
     ...AUTHORIZATION,
     invalid_customer_token:
-      'The customer token is expired or wrongly signed, or the token is no customer token.',
+      'The customer token is expired or wrongly signed, or the token opens the data of a project.',
+    invalid_access_token: 'The token is a client token (one with `user_id`), or has none of the claims.',
   },
 };
 

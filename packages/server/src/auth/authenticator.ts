@@ -1,17 +1,15 @@
-import type { ErrorCode } from '@rollcall/protocol';
 import type { Broker } from '../broker/broker.ts';
 import type { Caller, CustomerCaller } from '../core/caller.ts';
 import type { Clock } from '../core/clock.ts';
-import { tokenFailure } from '../core/token-failure.ts';
 import type { Store } from '../store/store.ts';
 import { accessTokenResolver } from './access-token.ts';
 import { bearerToken } from './bearer.ts';
 import type { AuthenticatedClient } from './client-claims.ts';
 import { clientTokenResolver, rejectClientToken } from './client-token.ts';
-import { customerTokenResolver } from './customer-token.ts';
+import { customerTokenResolver, rejectDataToken } from './customer-token.ts';
 import type { Jwt } from './jwt.ts';
 import { APP_TOKEN, PROJECT_TOKEN, projectTokenResolver } from './project-token.ts';
-import type { Resolver, Verified, VerifiedOfProject } from './resolver.ts';
+import { otherKind, type Resolver, type Verified, type VerifiedOfProject } from './resolver.ts';
 import { VerifiedCache } from './verified-cache.ts';
 
 export type Authenticator = ReturnType<typeof createAuthenticator>;
@@ -33,7 +31,7 @@ export function createAuthenticator({ store, broker, clock }: Parts) {
   const client = cached<AuthenticatedClient, VerifiedOfProject<AuthenticatedClient>>(clock, [
     clientTokenResolver(store),
   ]);
-  const customerKinds = [rejectClientToken, customerTokenResolver(store)];
+  const customerKinds = [rejectClientToken, customerTokenResolver(store), rejectDataToken];
   const clear = () => {
     data.clear();
     client.clear();
@@ -61,7 +59,7 @@ export function createAuthenticator({ store, broker, clock }: Parts) {
     /** The caller of `/v1/projects`, which only a customer token opens. @throws ServiceError 401 (a rejection) */
     async authenticateCustomer(header: string | undefined): Promise<CustomerCaller> {
       const token = bearerToken(header);
-      return (await resolve(token, customerKinds, clock.now(), 'invalid_customer_token')).caller;
+      return (await resolve(token, customerKinds, clock.now())).caller;
     },
     /** Unsubscribes from the broker and clears the cache. Idempotent. */
     close() {
@@ -81,7 +79,7 @@ function cached<C extends object, V extends Verified<C> = Verified<C>>(
   async function verified(header: string | undefined): Promise<V> {
     const startedAt = clock.now();
     const { generation } = cache;
-    const found = await resolve(bearerToken(header), kinds, startedAt, 'invalid_access_token');
+    const found = await resolve(bearerToken(header), kinds, startedAt);
     if (header !== undefined) cache.put(header, found, startedAt, generation);
     return found;
   }
@@ -98,16 +96,15 @@ function cached<C extends object, V extends Verified<C> = Verified<C>>(
   };
 }
 
-/** Tries one kind after the other; `otherwise` is the code of a token of another kind. */
+/** Tries one kind after the other. @throws ServiceError `invalid_access_token` for a token of another kind (a rejection) */
 async function resolve<C, V extends Verified<C>>(
   token: Jwt,
   kinds: readonly Resolver<C, V>[],
   now: number,
-  otherwise: ErrorCode,
 ): Promise<V> {
   for (const kind of kinds) {
     const verified = kind(token, now);
     if (verified !== null) return verified;
   }
-  throw tokenFailure(otherwise, 'the token is not of a kind that opens this endpoint');
+  throw otherKind('invalid_access_token');
 }

@@ -1,13 +1,24 @@
 import type { CustomerCaller } from '../core/caller.ts';
 import { tokenFailure } from '../core/token-failure.ts';
 import type { Store } from '../store/store.ts';
+import { SESSION_CLAIM } from './access-token.ts';
 import type { Jwt } from './jwt.ts';
-import { isClientToken, isId, type Resolver, type Verified } from './resolver.ts';
+import { APP_TOKEN, PROJECT_TOKEN } from './project-token.ts';
+import { isClientToken, isId, otherKind, type Resolver, type Verified } from './resolver.ts';
 import { isSignedWith, secretKey } from './signature.ts';
 import { tokenLife } from './token-life.ts';
 
 /** The claim that names the customer. */
 export const CUSTOMER_CLAIM = 'customer_id';
+
+/** The claims that name a project, one for each kind of token that opens its data. */
+const DATA_CLAIMS = [PROJECT_TOKEN.claim, APP_TOKEN.claim, SESSION_CLAIM];
+
+/** Rejects the tokens that open a project's data, where only its customer may call. */
+export const rejectDataToken: Resolver<never> = ({ claims }) =>
+  DATA_CLAIMS.some((claim) => Object.hasOwn(claims, claim))
+    ? Promise.reject(otherKind('invalid_customer_token'))
+    : null;
 
 const invalid = (why: string) => tokenFailure('invalid_customer_token', `the customer token ${why}`);
 

@@ -1,4 +1,5 @@
-import { acceptor, Id } from '@rollcall/protocol';
+import { acceptor, type ErrorCode, Id } from '@rollcall/protocol';
+import { tokenFailure } from '../core/token-failure.ts';
 import type { Jwt } from './jwt.ts';
 
 /** The caller that a verified token names. */
@@ -27,3 +28,7 @@ export const isId = (claim: unknown): claim is string => isValidId(claim);
 
 /** A token that names a user is a client token, whatever other claims it has. */
 export const isClientToken = (token: Jwt): boolean => Object.hasOwn(token.claims, 'user_id');
+
+/** The error of a token whose kind opens other endpoints, or none. */
+export const otherKind = (code: ErrorCode) =>
+  tokenFailure(code, 'the token is not of a kind that opens this endpoint');

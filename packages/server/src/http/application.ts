@@ -8,7 +8,7 @@ import { runWithin } from '../tracing/request-span.ts';
 import { readTraceparent } from '../tracing/traceparent.ts';
 import type { ServerSpan } from '../tracing/tracing.ts';
 import { errorBody, JSON_TYPE } from '../wire/json-answer.ts';
-import { bodyHeadError, hasNoBody, receiveBody } from './bodies/receive-body.ts';
+import { bodyHeadError, hasDeclaredBody, receiveBody } from './bodies/receive-body.ts';
 import { ReceivedBody } from './bodies/received-body.ts';
 import type { HttpConnections } from './connections.ts';
 import { Cors } from './cors.ts';
@@ -170,7 +170,7 @@ export class Application {
 
   #receive(exchange: RoutedExchange, route: Route): void {
     const { request, headers } = exchange;
-    if (!route.takesBody || hasNoBody(headers)) {
+    if (!route.takesBody || !hasDeclaredBody(headers)) {
       this.#check(exchange, route);
       return;
     }
@@ -236,9 +236,8 @@ export class Application {
       exchange.writeHead(route.status, null);
       exchange.response.end();
     } else {
-      exchange.response.once('finish', () => this.#observe(exchange, route.status));
       exchange.writeHead(route.status, null);
-      writePieces(exchange, reply, this.#services.log);
+      writePieces(exchange, reply, this.#services.log, () => this.#observe(exchange, route.status));
     }
   }
 

@@ -17,10 +17,19 @@ export const TAKEN_OVER = Symbol('taken over');
 /** The result of a handler: a body, whole or in pieces, or one of the symbols. */
 export type Reply = string | Uint8Array | Pieces | typeof NOT_MODIFIED | typeof TAKEN_OVER;
 
-/** Writes the pieces as the body. A failure on the way is logged and breaks the connection, because the status has been sent. */
-export function writePieces(exchange: Exchange, { pieces, release }: Pieces, log: Logger): void {
+/**
+ * Writes the pieces as the body, and calls `ended` once, also where the client disconnects before the end. A failure on the way is
+ * logged and breaks the connection, because the status has been sent.
+ */
+export function writePieces(
+  exchange: Exchange,
+  { pieces, release }: Pieces,
+  log: Logger,
+  ended: () => void,
+): void {
   pipeline(Readable.from(asLine(pieces), { highWaterMark: 1 }), exchange.response, (err) => {
     release();
+    ended();
     if (err && err.code !== 'ERR_STREAM_PREMATURE_CLOSE')
       log.error(
         { err, ...exchange.logged },

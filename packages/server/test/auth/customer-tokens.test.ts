@@ -35,14 +35,13 @@ const REJECTED: [what: string, claims: Record<string, unknown>, forgery: Forgery
   ['an application', { app_id: PROJECT.id, iat: 0 }, ofProject],
   ['a project that does not exist', { project_id: 'nobody', iat: 0 }, ofProject],
   ['a session', { session_id: 's', iat: 0 }, signed],
-  ['none of the claims', { iat: 0 }, signed],
   ['no time', { customer_id: CUSTOMER.id }, signed],
   ['an end that has passed', { customer_id: CUSTOMER.id, exp: -31 }, signed],
   ['an issue in the future', { customer_id: CUSTOMER.id, iat: 3_600 }, signed],
   ['an age of more than a day', { customer_id: CUSTOMER.id, iat: -86_431 }, signed],
 ];
 
-test('any other token on the projects endpoints is invalid_customer_token', (t) =>
+test('an invalid customer token, or a token of project data, on the projects endpoints is invalid_customer_token', (t) =>
   withAuth(async ({ authenticator, seconds }) => {
     for (const [what, { iat, exp, ...others }, forgery] of REJECTED) {
       await t.test(what, async () => {
@@ -53,6 +52,14 @@ test('any other token on the projects endpoints is invalid_customer_token', (t) 
         const header = `Bearer ${forgedToken({ ...others, ...times }, forgery)}`;
         await assertTokenFailure(() => authenticator.authenticateCustomer(header), 'invalid_customer_token');
       });
+    }
+  }));
+
+test('a JWT with none of the claims is invalid_access_token on the projects endpoints too', () =>
+  withAuth(async ({ authenticator, seconds }) => {
+    for (const claims of [{}, { iss: 'a', sub: CUSTOMER.id }]) {
+      const header = `Bearer ${forgedToken({ ...claims, iat: seconds() }, signed)}`;
+      await assertTokenFailure(() => authenticator.authenticateCustomer(header), 'invalid_access_token');
     }
   }));
 

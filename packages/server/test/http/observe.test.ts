@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { suite, test } from 'node:test';
 import { pino } from 'pino';
-import { send, withApp } from './app-case.ts';
+import type { Engine } from '../../src/wiring.ts';
+import { RawConnection } from '../support/raw-connection.ts';
+import { until } from '../support/waiting.ts';
+import { altered, send, withApp } from './app-case.ts';
 
 interface Line {
   readonly level: number;
@@ -43,6 +48,53 @@ suite('the log of requests', () => {
       );
     });
   }
+
+  test('a request whose connection ends while its token is verified logs its debug line too', async () => {
+    const texts: string[] = [];
+    const log = pino({ level: 'debug' }, { write: (text) => void texts.push(text) });
+    const verified = Promise.withResolvers<void>();
+    const disturb = ({ store }: Engine) => ({
+      store: altered(store, {
+        projects: { find: (id: string) => verified.promise.then(() => store.projects.find(id)) },
+      }),
+    });
+    await withApp({ log, disturb }, async ({ app, authorization }) => {
+      const connection = new RawConnection(await app.listen({ host: '127.0.0.1', port: 0 }));
+      const [accepted] = (await once(app.server, 'connection')) as [Socket];
+      const arrived = once(app.server, 'request');
+      const head = ['PUT /v1/users/u HTTP/1.1', 'Host: x', `Authorization: ${authorization}`];
+      const body = ['Content-Type: application/json', 'Content-Length: 10', '', '{"name":'];
+      connection.write([...head, ...body].join('\r\n'));
+      await arrived;
+      connection.destroy();
+      await once(accepted, 'close');
+      verified.resolve();
+      await until('the debug line', () => texts.some((text) => text.includes('"path":"/v1/users/u"')));
+    });
+  });
+
+  test('a list whose client disconnects before its end logs its debug line too', async () => {
+    const texts: string[] = [];
+    const log = pino({ level: 'debug' }, { write: (text) => void texts.push(text) });
+    const gone = Promise.withResolvers<void>();
+    async function* listAll() {
+      yield { items: '{"id":"a"}', count: 1, last: 'a' };
+      await gone.promise;
+      yield { items: '{"id":"b"}', count: 1, last: null };
+    }
+    const disturb = ({ store }: Engine) => ({ store: altered(store, { groups: { listAll } }) });
+    await withApp({ log, disturb }, async ({ app, authorization }) => {
+      const connection = new RawConnection(await app.listen({ host: '127.0.0.1', port: 0 }));
+      const [accepted] = (await once(app.server, 'connection')) as [Socket];
+      connection.write(`GET /v1/groups HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`);
+      await connection.received((text) => text.includes('{"id":"a"}'));
+      connection.destroy();
+      await once(accepted, 'close');
+      gone.resolve();
+      await until('the debug line', () => texts.some((text) => text.includes('"path":"/v1/groups"')));
+      assert.equal(texts.length, 1);
+    });
+  });
 
   test('a request logs no line at level info', async () => {
     assert.deepEqual((await linesOf('info', '/v1/groups')).lines, []);

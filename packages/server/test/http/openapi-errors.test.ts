@@ -48,8 +48,9 @@ async function authorizationsOf(described: DescribedOperation, project: Project)
   const kind = tokenKind(described);
   if (kind === undefined) return [];
   const { id, secret } = project;
-  if (kind === 'customerToken') return [null, 'Basic YTpi', bearer(project.token)];
   const user = { user_id: 'ada' };
+  if (kind === 'customerToken')
+    return [null, 'Basic YTpi', bearer(project.token), bearer(clientToken(project, user))];
   const claims = kind === 'clientToken' ? user : {};
   const revoked = bearer(await accessToken(project));
   await project.delete('/v1/authorize', { authorization: revoked });

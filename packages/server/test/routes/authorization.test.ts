@@ -151,4 +151,12 @@ describe('a token of the wrong kind', () => {
       }
     }
   });
+
+  test('a JWT with none of the claims is invalid_access_token on any endpoint that requires a token', async () => {
+    const { projectId, projectSecret } = server.raw;
+    const token = jwt({ sub: 'ada', iat: server.now() }, projectSecret);
+    for (const { method, path, body } of [...projectEndpoints(projectId), ...DATA_ENDPOINTS]) {
+      expectTokenFailure(await server.call(token, method, path, body), 'invalid_access_token');
+    }
+  });
 });

@@ -261,6 +261,18 @@ describe('POST /v1/projects/<ID>/rotate-secret', () => {
     assert.equal(rotated.previous_valid_until, new Date(clock.now() + 86_400_000).toISOString());
   });
 
+  test('POST /v1/projects/<ID>/rotate-secret needs no body: one of length zero is none, whatever its content type', async () => {
+    const { id } = await create();
+    for (const type of [
+      'application/json',
+      'application/x-www-form-urlencoded',
+      'text/plain; charset=latin1',
+    ]) {
+      const headers = { authorization: `Bearer ${server.customerToken()}`, 'content-type': type };
+      expectOk(await server.bare('POST', `/v1/projects/${id}/rotate-secret`, headers, ''));
+    }
+  });
+
   test('both secrets of a project are accepted until the overlap ends, then only the new one', async () => {
     const { id, secret } = await create();
     const rotated = await rotate(id, { overlap_seconds: 600 });

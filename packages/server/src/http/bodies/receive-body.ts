@@ -25,14 +25,13 @@ export function receiveBody(
     else if (!body.add(chunk)) end(bodyMemoryFull());
   });
   request.on('end', () => end(null));
-  request.on('error', () => end(invalid('the request body ended before it was complete')));
+  const incomplete = () => end(invalid('the request body ended before it was complete'));
+  request.on('error', incomplete);
+  // The connection ended while the token was verified: no event comes any more.
+  if (request.destroyed) incomplete();
 }
 
-/** A request without a body: it names neither a content type nor a length. */
-export const hasNoBody = (headers: IncomingHttpHeaders): boolean =>
-  headers['content-type'] === undefined && !hasDeclaredBody(headers);
-
-/** Whether bytes follow the head of the request. */
+/** Whether bytes follow the head of the request. Some clients name a content type where none do, such as that of a form. */
 export function hasDeclaredBody(headers: IncomingHttpHeaders): boolean {
   const { 'content-length': length } = headers;
   return (length !== undefined && Number(length) !== 0) || headers['transfer-encoding'] !== undefined;
