@@ -42,9 +42,9 @@ describe('connections on two processes', { skip }, () => {
         users: users.map((id) => ({ id })),
         groups: [{ id: 'g', name: 'G', members: users }],
       });
-      const watcher = await StreamReader.open(second, '/v1/groups/g/presence');
+      using watcher = await StreamReader.open(second, '/v1/groups/g/presence');
       await watcher.snapshot();
-      const staying = await openStream(second, 'stays', 'page');
+      using _staying = await openStream(second, 'stays', 'page');
       const closing = [
         { userId: 'stays', connectionID: 'page' },
         { userId: 'closed', connectionID: 'tab' },
@@ -69,8 +69,6 @@ describe('connections on two processes', { skip }, () => {
       const received = (await watcher.changes(4)).map(({ type, data }) => `${type} ${data.id}`);
       assert.deepEqual(received, ['arrived stays', 'arrived closed', 'departed closed', 'arrived last']);
       assert.deepEqual(Object.keys(await new Presence(second).ephemeral()), ['last', 'stays']);
-      staying.close();
-      watcher.close();
       for (const project of projects) project.close();
     }));
 });

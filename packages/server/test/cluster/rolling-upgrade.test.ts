@@ -125,22 +125,17 @@ describe('an upgrade, one process after the other', { skip }, () => {
       await using cluster = await startCluster({ ...options(servers), processes: 2, port: 0 });
       const [here, there] = (await projectsOf(cluster.nodes)) as [Project, Project];
       await seed(here);
-      const reader = await StreamReader.open(there, STREAM);
-      const resumed: StreamReader[] = [];
-      try {
-        const { id } = await reader.snapshot();
-        await publishUnknown(servers, here.id);
-        await new Presence(here).set('ann', { page: 'after' });
-        const hasAll = ({ events }: StreamReader) => JSON.stringify(events).includes('after');
-        await until('a reader has the event after it', () => hasAll(reader));
-        resumed.push(await StreamReader.open(there, STREAM, { 'last-event-id': id }));
-        await until('a resumed reader has both events', () => resumed.every(hasAll));
-        await here.put('/v1/users/ann', { status: 'deleted' });
-        await withinASecond('ann is away', async () => (await new Presence(there).everyone()).length === 0);
-        await until('the departure is published', () => reader.of('departed').length > 0);
-      } finally {
-        for (const each of [reader, ...resumed]) each.close();
-      }
+      using reader = await StreamReader.open(there, STREAM);
+      const { id } = await reader.snapshot();
+      await publishUnknown(servers, here.id);
+      await new Presence(here).set('ann', { page: 'after' });
+      const hasAll = ({ events }: StreamReader) => JSON.stringify(events).includes('after');
+      await until('a reader has the event after it', () => hasAll(reader));
+      using resumed = await StreamReader.open(there, STREAM, { 'last-event-id': id });
+      await until('a resumed reader has both events', () => hasAll(resumed));
+      await here.put('/v1/users/ann', { status: 'deleted' });
+      await withinASecond('ann is away', async () => (await new Presence(there).everyone()).length === 0);
+      await until('the departure is published', () => reader.of('departed').length > 0);
     }));
 });
 

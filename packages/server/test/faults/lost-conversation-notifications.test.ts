@@ -51,7 +51,7 @@ const withWorld = (use: (world: World) => Promise<void>) =>
         createdTimestamp: new Date(1_600_000_000_000).toISOString(),
       }),
     );
-    const streams: StreamReader[] = [];
+    using opened = new DisposableStack();
     try {
       await use({
         ...{ writer, reader, proxy, clock, databaseUrl },
@@ -59,14 +59,13 @@ const withWorld = (use: (world: World) => Promise<void>) =>
           authorization: `Bearer ${clientToken(reader, { user_id: user }, clock.now())}`,
         }),
         async open(path, headers) {
-          const stream = await StreamReader.open(reader, path, headers);
-          streams.push(stream);
+          const stream = opened.use(await StreamReader.open(reader, path, headers));
           await stream.until('the stream', () => stream.events.length > 0);
           return stream;
         },
       });
     } finally {
-      for (const stream of [...streams, writer, reader]) stream.close();
+      for (const project of [writer, reader]) project.close();
     }
   });
 

@@ -39,8 +39,7 @@ async function withRedis(
 /** Resolves when no stream can be opened. */
 const untilRejected = (project: Project) =>
   until('503 in JSON', async () => {
-    const late = await StreamReader.open(project, path);
-    late.close();
+    using late = await StreamReader.open(project, path);
     return late.status === 503 && /^application\/json/.test(String(late.headers['content-type']));
   });
 
@@ -52,7 +51,7 @@ describe('a stream while Redis is away', { skip: skipsOwnRedis }, () => {
   test('a presence stream while Redis is away stays open, and continues with a new snapshot when Redis is back and empty', () =>
     withRedis(async (presence, redis) => {
       await presence.set('a', { page: '1' });
-      await using reader = closing(await StreamReader.open(presence.project, path));
+      using reader = await StreamReader.open(presence.project, path);
       await reader.snapshot();
       await redis.stop();
       await untilRejected(presence.project);
@@ -73,7 +72,7 @@ describe('a stream while Redis is away', { skip: skipsOwnRedis }, () => {
     const clock = new MovedClock();
     await withRedis(async (presence, redis) => {
       await presence.set('a', { page: '1' });
-      await using reader = closing(await StreamReader.open(presence.project, path));
+      using reader = await StreamReader.open(presence.project, path);
       await reader.snapshot();
       await redis.command('FLUSHALL');
       const snapshots = () => reader.events.filter(({ type }) => type === 'snapshot').length;

@@ -22,7 +22,7 @@ describe('streams of a token with organization_id', () => {
   for (const path of paths) {
     test(`the stream of ${path} ends with organization_not_found when the user is no member any more`, async () => {
       const project = await projectWithThread(server);
-      const reader = await StreamReader.open({ url: project.url, token: tokenOf(project, 'g') }, path);
+      using reader = await StreamReader.open({ url: project.url, token: tokenOf(project, 'g') }, path);
       await reader.snapshot();
       await leave(project, 'g');
       await reader.ended();
@@ -37,7 +37,7 @@ describe('streams of a token with organization_id', () => {
     test(`the stream of ${path} that names the group as groupID ends with group_not_found`, async () => {
       const project = await projectWithThread(server);
       const token = tokenOf(project, 'g');
-      const reader = await StreamReader.open({ url: project.url, token }, `${path}?groupID=g`);
+      using reader = await StreamReader.open({ url: project.url, token }, `${path}?groupID=g`);
       await reader.snapshot();
       await leave(project, 'g');
       await reader.ended();

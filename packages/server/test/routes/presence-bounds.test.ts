@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { limits } from '@rollcall/protocol';
 import { Browser, clientToken } from '../support/browser.ts';
-import { withStream } from '../support/client-stream.ts';
+import { ClientStream } from '../support/client-stream.ts';
 import { clockedServer } from '../support/clocked-server.ts';
 import { expectDone, expectError, expectOk } from '../support/expect.ts';
 import type { Answer } from '../support/http-client.ts';
@@ -130,14 +130,13 @@ describe('a user has at most 100 ephemeral locations in a group', () => {
       clock.move(1);
     }
     await p.set('a', page(0));
-    await withStream(browserOf(p, 'b'), {}, async (stream) => {
-      const { users } = await stream.expect('snapshot');
-      assert.equal(users[0].ephemeral.locations.length, limits.EPHEMERAL_LOCATIONS_MAX);
-      await p.set('a', page(100));
-      assert.deepEqual(await stream.expect('arrived'), { id: 'a', location: page(100) });
-      const departed = { id: 'a', location: page(1), reason: 'removed' };
-      assert.deepEqual(await stream.expect('departed'), departed, 'page 0 was refreshed');
-    });
+    using stream = await ClientStream.open(browserOf(p, 'b'));
+    const { users } = await stream.expect('snapshot');
+    assert.equal(users[0].ephemeral.locations.length, limits.EPHEMERAL_LOCATIONS_MAX);
+    await p.set('a', page(100));
+    assert.deepEqual(await stream.expect('arrived'), { id: 'a', location: page(100) });
+    const departed = { id: 'a', location: page(1), reason: 'removed' };
+    assert.deepEqual(await stream.expect('departed'), departed, 'page 0 was refreshed');
     assert.equal((await p.locationsOf('a')).length, limits.EPHEMERAL_LOCATIONS_MAX);
     await p.set('b', page(100));
     assert.equal(
