@@ -37,11 +37,7 @@ describe('connections on two processes', { skip }, () => {
       const [doomed, other] = cluster.nodes;
       const projects = await createProject([doomed?.url as string, other?.url as string]);
       const [first, second] = projects as [Project, Project];
-      const users = ['closed', 'stays', 'last'];
-      await first.seed({
-        users: users.map((id) => ({ id })),
-        groups: [{ id: 'g', name: 'G', members: users }],
-      });
+      await first.seedGroup('g', 'closed', 'stays', 'last');
       using watcher = await StreamReader.open(second, '/v1/groups/g/presence');
       await watcher.snapshot();
       using _staying = await openStream(second, 'stays', 'page');

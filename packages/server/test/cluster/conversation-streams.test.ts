@@ -16,10 +16,7 @@ const CALLERS = 6;
 const APPENDS_EACH = 15;
 
 async function converse(project: Project): Promise<void> {
-  await project.seed({
-    users: [{ id: 'u' }, { id: 'v' }],
-    groups: [{ id: 'g', name: 'G', members: ['u', 'v'] }],
-  });
+  await project.seedGroup('g', 'u', 'v');
   expectDone(await project.put(threadPath('t'), { groupID: 'g', name: 'T' }));
   expectDone(await write(project, 't', 'm', { content: markdown('') }));
 }

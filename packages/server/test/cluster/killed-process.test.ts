@@ -83,10 +83,7 @@ describe('presence that a killed process has set', { skip }, () => {
     withThree({ ROLLCALL_PRESENCE_TTL_SECONDS: `${TTL_SECONDS}` }, async ({ nodes, projects }) => {
       const [first, second, third] = projects as [Project, Project, Project];
       const users = ['ada', 'bob', 'cyd'];
-      await first.seed({
-        users: users.map((id) => ({ id })),
-        groups: [{ id: 'g', name: 'G', members: users }],
-      });
+      await first.seedGroup('g', ...users);
       const open = (project: Project) => StreamReader.open(project, '/v1/groups/g/presence');
       using readers = await together([second, third].map(open));
       for (const reader of readers) await reader.snapshot();

@@ -18,10 +18,7 @@ describe('sockets on two processes', { skip }, () => {
       const [doomed, other] = cluster.nodes;
       const projects = await createProject([doomed?.url as string, other?.url as string]);
       const [first, second] = projects as [(typeof projects)[number], (typeof projects)[number]];
-      await first.seed({
-        users: ['a', 'b', 'c'].map((id) => ({ id })),
-        groups: [{ id: 'g', name: 'G', members: ['a', 'b', 'c'] }],
-      });
+      await first.seedGroup('g', 'a', 'b', 'c');
       using watcher = await SocketClient.of(second, 'c', 'g');
       await watcher.ok('watch');
       await watcher.event('snapshot');

@@ -20,10 +20,7 @@ describe('streams on several processes', { skip }, () => {
 
   async function seeded(): Promise<Project[]> {
     const projects = await cluster.project();
-    await projects[0]?.seed({
-      users: USERS.map((id) => ({ id })),
-      groups: [{ id: 'g', name: 'G', members: USERS }],
-    });
+    await projects[0]?.seedGroup('g', ...USERS);
     return projects;
   }
 

@@ -37,10 +37,7 @@ async function withWorld(use: (world: World) => Promise<void>): Promise<void> {
     const settings = { redisUrl: throughProxy, socketTimeoutSeconds: 3_600 };
     await withServer({ clock, settings }, async (server) => {
       const p = new Presence(Project.of(server));
-      await p.project.seed({
-        users: [{ id: 'a' }, { id: 'b' }],
-        groups: [{ id: 'g', name: 'G', members: ['a', 'b'] }],
-      });
+      await p.project.seedGroup('g', 'a', 'b');
       await use({ p, clock, proxy, redisUrl });
       p.project.close();
     });

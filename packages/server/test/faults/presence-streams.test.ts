@@ -24,11 +24,7 @@ async function withRedis(
   try {
     await withServer({ clock, settings: { redisUrl: redis.url } }, async (server) => {
       await using project = closing(Project.of(server));
-      const ids = ['a', 'b', 'end'];
-      await project.seed({
-        users: ids.map((id) => ({ id })),
-        groups: [{ id: 'g', name: 'G', members: ids }],
-      });
+      await project.seedGroup('g', 'a', 'b', 'end');
       await use(new Presence(project), redis);
     });
   } finally {

@@ -55,10 +55,7 @@ describe('a failover of Redis with sentinels', { skip: skip || skipsOwnRedis }, 
       const projects = (await createProject(cluster.nodes.map(({ url }) => url))) as [Project, Project];
       const presences = projects.map((project) => new Presence(project)) as [Presence, Presence];
       const [one, other] = presences;
-      await one.project.seed({
-        users: USERS.map((id) => ({ id })),
-        groups: [{ id: 'g', name: 'G', members: USERS }],
-      });
+      await one.project.seedGroup('g', ...USERS);
       const streams = await Promise.all(projects.map((project) => StreamReader.open(project, STREAM)));
       for (const stream of streams) await stream.snapshot();
       await one.set('ann', AT);

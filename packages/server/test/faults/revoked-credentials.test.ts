@@ -41,7 +41,7 @@ const cuts: Readonly<Record<string, Cut>> = {
 const withWorld = (cut: Cut, use: (world: World) => Promise<void>) =>
   withTwoProcesses(cut, async ({ reader, writer, clock, proxy }) => {
     await using project = closing(Project.of(reader));
-    await project.seed({ users: [{ id: 'a' }], groups: [{ id: 'g', name: 'G', members: ['a'] }] });
+    await project.seedGroup('g', 'a');
     await use({ project, reader, writer, clock, cut: () => proxy.cut() });
   });
 

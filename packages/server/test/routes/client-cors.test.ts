@@ -112,7 +112,7 @@ describe('an answer of /v1/client', () => {
   let browsers: Record<'named' | 'any' | 'none', Browser>;
   before(async () => {
     const browserAt = async (project: Project) => {
-      await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
+      await project.seedGroup('g', 'u');
       return Browser.of(project, 'u');
     };
     await Promise.all([named.started, any.started, none.started]);

@@ -62,7 +62,7 @@ describe('the error table', () => {
   for (const [status, code, provoke] of ROWS) {
     test(`${code} is reached with ${status}, and its body is exactly error and message`, async () => {
       const project = await server.project();
-      await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
+      await project.seedGroup('g', 'u');
       expectDone(await project.put('/v1/threads/t', THREAD));
       expectDone(await project.put('/v1/threads/t/messages/plain', MESSAGE));
       const message = expectError(await provoke(project), status, code);

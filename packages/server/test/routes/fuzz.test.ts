@@ -17,7 +17,7 @@ let project: Project;
 
 before(async () => {
   project = await server.project();
-  await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
+  await project.seedGroup('g', 'u');
 });
 
 /** Texts that mean something to some layer, among arbitrary ones. */

@@ -12,7 +12,7 @@ const WRITES = DATA_ENDPOINTS.filter(({ body }) => body !== undefined);
 
 before(async () => {
   project = await server.project();
-  await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
+  await project.seedGroup('g', 'u');
 });
 
 /** Writes metadata as a text, and returns the answer. */

@@ -25,10 +25,7 @@ let browser: Browser;
 beforeEach(async () => {
   project = await server.project();
   const ids = LOCATIONS.map((_location, index) => `at${index}`);
-  await project.seed({
-    users: ids.map((id) => ({ id })),
-    groups: [{ id: 'g', name: 'G', members: ids }],
-  });
+  await project.seedGroup('g', ...ids);
   for (const [index, location] of LOCATIONS.entries()) {
     expectDone(
       await project.put(`/v1/users/${ids[index]}/presence`, { groupID: 'g', location, durable: true }),

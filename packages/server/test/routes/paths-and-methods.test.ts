@@ -10,7 +10,7 @@ let project: Project;
 
 before(async () => {
   project = await server.project();
-  await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
+  await project.seedGroup('g', 'u');
 });
 
 /** Known paths with the methods that they take. */

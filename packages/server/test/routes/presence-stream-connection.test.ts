@@ -170,7 +170,7 @@ describe('streams and the server', () => {
     const drainMs = 2 ** 31 - 1;
     await withServer({ drainMs }, async (server) => {
       const project = Project.of(server);
-      await project.seed({ users: [{ id: 'a' }], groups: [{ id: 'g', name: 'G', members: ['a'] }] });
+      await project.seedGroup('g', 'a');
       const readers = await Promise.all(Array.from({ length: 20 }, () => StreamReader.open(project, path)));
       for (const reader of readers) await reader.snapshot();
       project.close();

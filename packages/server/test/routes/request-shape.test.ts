@@ -13,7 +13,7 @@ let project: Project;
 
 before(async () => {
   project = await server.project();
-  await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
+  await project.seedGroup('g', 'u');
   await project.put('/v1/webhooks/w', { url: 'https://receiver.invalid/', status: 'paused' });
 });
 
@@ -281,7 +281,7 @@ describe('the order of checks: the first failure answers', () => {
 
   test('a rejected request changes nothing', async () => {
     const own = await server.project();
-    await own.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
+    await own.seedGroup('g', 'u');
     await own.unchanged(async () => {
       await own.put('/v1/groups/g', { name: 'Changed', nick: 1 });
       await own.put('/v1/groups/g', { name: 'Changed', members: ['nobody'] });

@@ -20,7 +20,7 @@ const server = oneServer({
 
 async function seeded(): Promise<Project> {
   const project = await server.project();
-  await project.seed({ users: [{ id: 'a' }], groups: [{ id: 'g', name: 'G', members: ['a'] }] });
+  await project.seedGroup('g', 'a');
   return project;
 }
 

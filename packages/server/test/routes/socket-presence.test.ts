@@ -16,10 +16,7 @@ const THERE = { page: '2' };
 
 async function seeded(): Promise<Project> {
   const project = await server.project();
-  await project.seed({
-    users: ['a', 'b'].map((id) => ({ id })),
-    groups: [{ id: 'g', name: 'G', members: ['a', 'b'] }],
-  });
+  await project.seedGroup('g', 'a', 'b');
   return project;
 }
 

@@ -16,7 +16,7 @@ const server = oneServer({ clock, settings: { socketTimeoutSeconds: 300 } });
 
 async function seeded(): Promise<Project> {
   const project = await server.project();
-  await project.seed({ users: [{ id: 'a' }], groups: [{ id: 'g', name: 'G', members: ['a'] }] });
+  await project.seedGroup('g', 'a');
   return project;
 }
 
