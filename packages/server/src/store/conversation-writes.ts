@@ -68,7 +68,6 @@ function authorError(
  */
 const onlyCreates = ({ ifNoneMatch }: Precondition) => ifNoneMatch === '*';
 
-/** The fields that a write of a thread can change. */
 export type ThreadFields = Pick<ThreadRecord, 'name' | 'url' | 'location' | 'metadata' | 'resolvedAt'>;
 
 /** Whether the write requires a thread of another group, or one where there is none. */
@@ -139,7 +138,6 @@ export function threadChanges(
   return fields.length === 0 ? [] : [{ type: 'thread.updated', ...of, fields }];
 }
 
-/** The fields that a write of a message can change. */
 type MessageFields = Pick<MessageRecord, 'type' | 'content' | 'url' | 'metadata' | 'deletedAt'>;
 
 const requiredOfMessage = ({ authorId, content }: StoredMessageWrite) =>
@@ -265,7 +263,6 @@ export const contentColumns = ({ json, markdownLength }: StoredContent) =>
     Buffer.byteLength(json),
   ] as const;
 
-/** The counts of a thread. */
 export type MessageCounts = Pick<ThreadRecord, 'userMessages' | 'actionMessages' | 'deletedMessages'>;
 
 type CountedMessage = Pick<MessageFields, 'type' | 'deletedAt'>;

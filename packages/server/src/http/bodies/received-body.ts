@@ -58,7 +58,6 @@ export class ReceivedBody {
     return parts;
   }
 
-  /** The whole body in one piece. */
   bytes(): Uint8Array {
     this.#endPiece();
     const [first] = this.#parts;

@@ -81,7 +81,6 @@ export interface AnyFrame extends FrameDefinition<Fields, Right, CheckedFrame> {
   readonly validate: Validator;
 }
 
-/** Defines a frame: `defineFrame('watch', { … })`. */
 export function defineFrame<const F extends Fields, R extends Right>(
   op: string,
   definition: FrameDefinition<F, R>,

@@ -13,7 +13,6 @@ export interface FeedParts {
   readonly log: Logger;
   /** Makes the token of a list's next page. */
   readonly pageTokens: Pick<PageTokens, 'next'>;
-  /** A stream has ended. */
   readonly ended: (session: EventSession) => void;
 }
 

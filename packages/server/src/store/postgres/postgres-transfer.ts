@@ -110,7 +110,6 @@ const SETTINGS = [
   ['idle_in_transaction_session_timeout', 0],
 ] as const;
 
-/** The transfer of a store on PostgreSQL. */
 export const postgresTransfer = (settings: PostgresSettings, longReads: LongReads): TransferStore => ({
   export: () => exportRecords(longReads),
   async import(batches) {

@@ -90,7 +90,6 @@ const INSERT = `
   ${recorded('SELECT $15::text FROM made', 12)}
   SELECT ${ALIVE}, EXISTS (SELECT 1 FROM made)`;
 
-/** Users (see the port). */
 export function userStore({ database }: PostgresEngine): UserStore {
   return {
     find: (project, id) => database.readOne(USER.toRecord, FIND, project, id),

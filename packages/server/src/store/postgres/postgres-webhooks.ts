@@ -93,7 +93,6 @@ const DELETE = `
 const DELETE_DELIVERY = 'DELETE FROM webhook_deliveries WHERE project_id = $1 AND webhook_id = $2';
 const DELETE_ATTEMPTS = 'DELETE FROM webhook_attempts WHERE project_id = $1 AND webhook_id = $2';
 
-/** Webhooks (see the port). */
 export function webhookStore({ database }: PostgresEngine): WebhookStore {
   return {
     find: (project, id) => database.readOne(toWebhook, FIND, project, id),

@@ -93,7 +93,6 @@ export class Snapshot implements Disposable {
   }
 }
 
-/** The long reads of one store. */
 export class LongReads {
   readonly #pool: PostgresPool;
   readonly #taken = new Set<Snapshot>();
