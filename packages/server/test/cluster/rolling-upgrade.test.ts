@@ -161,24 +161,15 @@ async function assertDataIsShared(old: readonly Project[], newer: readonly Clust
 
 /** Publishes a change and a group's event of unknown kinds. */
 async function publishUnknown({ databaseUrl, redisUrl }: SharedServers, projectId: string): Promise<void> {
-  const store = await openPostgresStore({ url: databaseUrl });
-  const presence = await openRedisPresence({ url: redisUrl });
-  const redis = new Redis(redisUrl);
-  try {
-    const project = await store.projects.find(projectId);
-    assert.ok(project !== null);
-    const event = { type: 'waved', userIds: ['ann'], at: { x: 1 } };
-    await presence.publish(
-      { project: project.key, groupId: 'g' },
-      event as unknown as GroupEvent,
-      Date.now(),
-    );
-    const { prefix, db } = parseRedisUrl(redisUrl);
-    const message = JSON.stringify({ publisher: 'newer', change: { type: 'party', guests: [1] } });
-    assert.equal(await redis.publish(`${prefix}:${db}:{changes}`, message), 2);
-  } finally {
-    redis.disconnect();
-    await presence.close();
-    await store.close();
-  }
+  await using store = closing(await openPostgresStore({ url: databaseUrl }));
+  await using presence = closing(await openRedisPresence({ url: redisUrl }));
+  using opened = new DisposableStack();
+  const redis = opened.adopt(new Redis(redisUrl), (client) => client.disconnect());
+  const project = await store.projects.find(projectId);
+  assert.ok(project !== null);
+  const event = { type: 'waved', userIds: ['ann'], at: { x: 1 } };
+  await presence.publish({ project: project.key, groupId: 'g' }, event as unknown as GroupEvent, Date.now());
+  const { prefix, db } = parseRedisUrl(redisUrl);
+  const message = JSON.stringify({ publisher: 'newer', change: { type: 'party', guests: [1] } });
+  assert.equal(await redis.publish(`${prefix}:${db}:{changes}`, message), 2);
 }

@@ -20,16 +20,12 @@ async function withRedis(
   use: (presence: Presence, redis: OwnRedis) => Promise<void>,
   clock: Clock = systemClock,
 ): Promise<void> {
-  const redis = await OwnRedis.start();
-  try {
-    await withServer({ clock, settings: { redisUrl: redis.url } }, async (server) => {
-      await using project = closing(Project.of(server));
-      await project.seedGroup('g', 'a', 'b', 'end');
-      await use(new Presence(project), redis);
-    });
-  } finally {
-    await redis.remove();
-  }
+  await using redis = await OwnRedis.start();
+  await withServer({ clock, settings: { redisUrl: redis.url } }, async (server) => {
+    await using project = closing(Project.of(server));
+    await project.seedGroup('g', 'a', 'b', 'end');
+    await use(new Presence(project), redis);
+  });
 }
 
 /** Resolves when no stream can be opened. */

@@ -37,14 +37,9 @@ export class StoreLab {
 
   /** Runs `use` with an empty store of its own. */
   async withStore(use: (store: Store) => Promise<void>): Promise<void> {
-    const space = await this.makeSpace();
-    const store = await space.open();
-    try {
-      await use(store);
-    } finally {
-      await store.close();
-      await space.remove();
-    }
+    await using opened = new AsyncDisposableStack();
+    const space = opened.adopt(await this.makeSpace(), ({ remove }) => remove());
+    await use(opened.adopt(await space.open(), (store) => store.close()));
   }
 
   /** The store that the tests share. */
