@@ -18,7 +18,6 @@ export interface Engine {
 /** The inspection of a store by `rollcall doctor`. */
 export interface StoreInspection {
   readonly schemaVersion: number;
-  /** The newest version that this program knows. */
   readonly latestSchemaVersion: number;
   /** The damaged parts; empty when the store is sound. */
   readonly damages: readonly string[];

@@ -6,7 +6,6 @@ import { isClientToken, isId, type Resolver, type Verified } from './resolver.ts
 import { isSignedWith, secretKey } from './signature.ts';
 import { tokenLife } from './token-life.ts';
 
-/** The claim that names the customer. */
 export const CUSTOMER_CLAIM = 'customer_id';
 
 const invalid = (why: string) => tokenFailure('invalid_customer_token', `the customer token ${why}`);

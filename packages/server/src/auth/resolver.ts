@@ -1,7 +1,6 @@
 import { acceptor, Id } from '@rollcall/protocol';
 import type { Jwt } from './jwt.ts';
 
-/** The caller that a verified token names. */
 export interface Verified<C> {
   readonly caller: C;
   /** The first millisecond at which the token is no longer valid, whatever the store has. */

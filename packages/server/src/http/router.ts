@@ -25,7 +25,6 @@ export class Router {
     }
   }
 
-  /** Sets route, parameters and query of a request that an operation takes. */
   match(exchange: RoutedExchange): void {
     const { method, url } = exchange.request as { method: string; url: string };
     const found = this.#find(method, url);

@@ -25,7 +25,6 @@ export function presentThread(thread: ThreadRecord): Json {
   );
 }
 
-/** A page of threads; `token` leads to the next one. */
 export const presentThreads = (threads: readonly ThreadRecord[], token: string | null): Json =>
   `${listHead('threads')}${threads.map(presentThread).join(',')}${listTail(token)}`;
 

@@ -33,7 +33,6 @@ type FrameOf<F extends Fields> = Static<ObjectSchema<{ readonly ref: typeof ref 
 /** What follows an answer. */
 export type Then = (() => void) | undefined;
 
-/** The socket of a frame, for the handlers. */
 export interface FrameSocket {
   readonly services: SocketServices;
   /** The ID of the request that opened it. */

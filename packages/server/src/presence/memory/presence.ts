@@ -136,6 +136,5 @@ export interface Directory {
   /** Adds a presence; its user has none in its region with its connection. */
   add(presence: Presence): void;
   remove(presence: Presence): void;
-  /** Moves a presence of the directory to another location. */
   move(presence: Presence, location: Json): void;
 }

@@ -70,7 +70,6 @@ export function listCalls(project: ProjectKey, before: ListPosition | null, afte
   return [[MOVE, project, ...parameters(before), after.resolved, after.activity]];
 }
 
-/** The call that takes a thread out of all its lists. */
 export const unlistCall = (project: ProjectKey, position: ListPosition): Call => [
   REMOVE,
   project,

@@ -43,7 +43,6 @@ const LOCK = `
 const LOCK_PROJECT = 'SELECT 1 FROM projects WHERE project_id = $1 FOR NO KEY UPDATE';
 const COUNT = 'SELECT count(*), count(*) FILTER (WHERE id = $2) FROM webhooks WHERE project_id = $1';
 
-/** The newest position. */
 const NEWEST = 'coalesce((SELECT position FROM change_heads WHERE project_id = $1), 0)';
 
 const INSERT = `

@@ -34,7 +34,6 @@ const PAUSE_MS = 4;
 
 const closed = () => new StoreUnavailableError('the store is closed');
 
-/** The subject of a write. */
 export interface WriteTarget {
   /** Projects are served round robin where there is more to do than can be done at once. */
   readonly project?: ProjectKey;
