@@ -133,7 +133,7 @@ describe('rollcall changes', () => {
   });
 
   test('rollcall changes --follow goes on where it was when the server is away for a while', () =>
-    withDataDir(undefined, async (dataDir) => {
+    withDataDir(async (dataDir) => {
       const { port } = await withServer({ dataDir }, async ({ url }) => new URL(url));
       const put = (id: string) =>
         withServer({ dataDir, settings: { port: Number(port) } }, async (running) => {

@@ -68,7 +68,7 @@ async function sendRequests(project: Project, isOver: () => boolean): Promise<st
 describe('an upgrade, one process after the other', { skip }, () => {
   test('processes of the older version continue during and after the migration, without a restart', () =>
     withSharedServers((servers) =>
-      withDataDir(undefined, async (directory) => {
+      withDataDir(async (directory) => {
         await using old = await startCluster({ ...options(servers), processes: 2, port: 0 });
         const projects = await projectsOf(old.nodes);
         await seed(projects[0]);
@@ -93,7 +93,7 @@ describe('an upgrade, one process after the other', { skip }, () => {
 
   test('a migration waits for a long write that is under way', () =>
     withSharedServers((servers) =>
-      withDataDir(undefined, async (directory) => {
+      withDataDir(async (directory) => {
         await using old = await startCluster({ ...options(servers), processes: 1, port: 0 });
         const [project] = (await projectsOf(old.nodes)) as [Project];
         await seed(project);

@@ -163,7 +163,7 @@ export async function withStreams(
 ): Promise<void> {
   const { mergeMs = 500, writesPerSecond = [undefined], log = pino({ level: 'silent' }) } = options;
   const clock = new MovedClock();
-  await withDataDir(undefined, async (dataDir) => {
+  await withDataDir(async (dataDir) => {
     await using opened = new AsyncDisposableStack();
     const settings = testSettings(dataDir);
     const engine = opened.adopt(await openMemoryEngine(dataDir, options.durableBounds), closeEngine);

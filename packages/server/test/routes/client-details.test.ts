@@ -77,7 +77,7 @@ describe('user_details of a client token', () => {
   });
 
   test('user_details of a client token have the time of its iat: a server that has not seen it retains later writes of the host', () =>
-    withDataDir(undefined, async (dataDir) => {
+    withDataDir(async (dataDir) => {
       const options = { clock, dataDir };
       const signed = { iat: server.now(), user_id: 'ada', user_details: { name: 'Of the token' } };
       const nameAt = async ({ url, projectId: id, projectSecret }: TestServer) => {
