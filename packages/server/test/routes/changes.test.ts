@@ -9,8 +9,7 @@ const server = oneServer();
 
 describe('GET /v1/changes', () => {
   test('a change has its type, its time, its actor, the ID of its request and the IDs concerned', async () => {
-    const project = await server.project();
-    await project.seedUsers('ada', 'bob');
+    const project = await server.projectWithUsers('ada', 'bob');
     const [{ next } = assert.fail('a page')] = [await changesPage(project, { after: 'latest' })];
     const write = { name: 'Docs', members: ['ada', 'bob'] };
     expectDone(await project.put('/v1/groups/docs', write, { 'x-request-id': 'r1' }));
@@ -29,8 +28,7 @@ describe('GET /v1/changes', () => {
   });
 
   test('pages of any limit have every change once, and the ID of a change continues after it', async () => {
-    const project = await server.project();
-    await project.seedUsers('a', 'b', 'c', 'd', 'e');
+    const project = await server.projectWithUsers('a', 'b', 'c', 'd', 'e');
     expectDone(await project.put('/v1/groups/g', { name: 'G', members: ['a', 'b'], status: 'deleted' }));
     const all = await readChanges(project, 8);
     assert.equal(new Set(all.map(({ id }) => id)).size, all.length);
@@ -54,8 +52,7 @@ describe('GET /v1/changes', () => {
   });
 
   test('filters show only the changes of that type, group, user, actor and request_id', async () => {
-    const project = await server.project();
-    await project.seedUsers('ada', 'bob');
+    const project = await server.projectWithUsers('ada', 'bob');
     expectDone(await project.put('/v1/groups/g', { name: 'G', members: ['ada', 'bob'] }));
     expectDone(await project.put('/v1/users/ada', { name: 'A' }, { 'x-request-id': 'r2' }));
     expectDone(await project.post('/v1/groups/g/members', { remove: ['bob'] }));
@@ -102,8 +99,7 @@ describe('GET /v1/changes', () => {
 
 describe('the stream of changes', () => {
   test('a stream of changes has what was recorded and then what is, with the positions of the pages', async () => {
-    const project = await server.project();
-    await project.seedUsers('ada');
+    const project = await server.projectWithUsers('ada');
     using reader = await StreamReader.open(project, '/v1/changes');
     await reader.until('the first change', () => reader.events.length === 1);
     expectDone(await project.put('/v1/groups/g', { name: 'G', members: ['ada'] }));

@@ -12,8 +12,7 @@ let project: Project;
 
 before(async () => {
   await server.started;
-  project = await server.project();
-  await project.seedUsers('ann');
+  project = await server.projectWithUsers('ann');
 });
 
 /**

@@ -16,8 +16,7 @@ const server = clockedServer();
 let project: Project;
 
 before(async () => {
-  project = await server.project();
-  await project.seedGroup('g', 'u');
+  project = await server.projectWithGroup('g', 'u');
 });
 
 /** Texts that mean something to some layer, among arbitrary ones. */

@@ -40,8 +40,7 @@ function sized(bytes: number, name = ''): Location {
 /** In the group `g` of a new project, each of so many users has 8 of the largest locations. */
 async function crowd(count: number): Promise<Presence> {
   const ids = Array.from({ length: count }, (_, index) => `u${index + 100}`);
-  const project = await server.project();
-  await project.seedGroup('g', ...ids);
+  const project = await server.projectWithGroup('g', ...ids);
   for (const userID of ids) {
     const updates = Array.from({ length: 8 }, (_, index) => ({
       userID,
@@ -188,8 +187,7 @@ describe('a page of presence', () => {
 
   test('a page of presence also counts the bytes of durable locations towards 4 MiB', async () => {
     const ids = Array.from({ length: 600 }, (_, index) => `u${index + 100}`);
-    const project = await server.project();
-    await project.seedGroup('g', ...ids);
+    const project = await server.projectWithGroup('g', ...ids);
     const location = sized(limits.LOCATION_MAX_BYTES);
     for (let from = 0; from < ids.length; from += 100) {
       const updates = ids.slice(from, from + 100).map((userID, index) => ({

@@ -96,8 +96,7 @@ describe('the rate limit', () => {
   });
 
   test('the rate limit counts frames of sockets with the requests of client tokens, and closes no socket', async () => {
-    const project = await limited.project();
-    await project.seedGroup('g', 'u');
+    const project = await limited.projectWithGroup('g', 'u');
     const begun = performance.now();
     using socket = await SocketClient.of(project, 'u', 'g');
     const refs = Array.from({ length: 40 }, (_, index) => 100 + index);

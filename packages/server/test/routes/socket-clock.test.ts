@@ -15,8 +15,7 @@ const AT = { page: '1' };
 const THERE = { page: '2' };
 
 test('held presence needs no refreshing: what expired while no time passed for the server is set again', async () => {
-  const project = await server.project();
-  await project.seedGroup('g', 'a', 'b');
+  const project = await server.projectWithGroup('g', 'a', 'b');
   const isPresent = async (userId: string) => {
     const reading = await project.get(`/v1/users/${userId}/presence?groupID=g`);
     return reading.json<PresenceEntry>().ephemeral.locations.length > 0;
@@ -36,8 +35,7 @@ test('held presence needs no refreshing: what expired while no time passed for t
 });
 
 test('held presence that is set again has its data and its exclusive region', async () => {
-  const project = await server.project();
-  await project.seedGroup('g', 'a');
+  const project = await server.projectWithGroup('g', 'a');
   const held = async () => {
     const reading = await project.get('/v1/users/a/presence?groupID=g&expand=data');
     const { locations, data } = reading.json<PresenceEntry>().ephemeral;

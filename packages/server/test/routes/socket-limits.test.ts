@@ -7,7 +7,6 @@ import { Browser } from '../support/browser.ts';
 import { threadPath } from '../support/conversation.ts';
 import { expectOk } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
-import type { Project } from '../support/project-client.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 import { withServer } from '../support/server.ts';
 import { openPresenceStreams, openSockets, SocketClient } from '../support/socket-client.ts';
@@ -18,11 +17,7 @@ const server = oneServer({
   settings: { corsOrigins: 'https://app.example.com', socketsWaiting: WAITING, socketTimeoutSeconds: 1 },
 });
 
-async function seeded(): Promise<Project> {
-  const project = await server.project();
-  await project.seedGroup('g', 'a');
-  return project;
-}
+const seeded = () => server.projectWithGroup('g', 'a');
 
 const UPGRADE = {
   connection: 'Upgrade',

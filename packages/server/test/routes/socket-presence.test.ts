@@ -14,11 +14,7 @@ const server = oneServer({ settings: { presenceTtlSeconds: 3 } });
 const AT = { page: '1' };
 const THERE = { page: '2' };
 
-async function seeded(): Promise<Project> {
-  const project = await server.project();
-  await project.seedGroup('g', 'a', 'b');
-  return project;
-}
+const seeded = () => server.projectWithGroup('g', 'a', 'b');
 
 /** Where the user is, by a reading. */
 async function locationsOf(project: Project, userId: string): Promise<unknown[]> {

@@ -14,11 +14,7 @@ const clock = new MovedClock();
 // The clock passes a minute while a socket sends nothing.
 const server = oneServer({ clock, settings: { socketTimeoutSeconds: 300 } });
 
-async function seeded(): Promise<Project> {
-  const project = await server.project();
-  await project.seedGroup('g', 'a');
-  return project;
-}
+const seeded = () => server.projectWithGroup('g', 'a');
 
 /** A token that ends in so many seconds. */
 const tokenFor = (project: Project, left: number) => {

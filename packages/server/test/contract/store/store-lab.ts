@@ -52,4 +52,16 @@ export class StoreLab {
   project(): Promise<Roster> {
     return newRoster(this.store);
   }
+
+  async projectWithUsers(...ids: readonly string[]): Promise<Roster> {
+    const roster = await this.project();
+    await roster.users(...ids);
+    return roster;
+  }
+
+  async projectWithGroup(id: string, ...members: readonly string[]): Promise<Roster> {
+    const roster = await this.project();
+    await roster.groupOf(id, ...members);
+    return roster;
+  }
 }
