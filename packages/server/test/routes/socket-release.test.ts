@@ -17,12 +17,14 @@ const clock = new MovedClock(Date.now());
 const server = oneServer({ clock, settings: { socketTimeoutSeconds: 300 } });
 const AT = { page: '1' };
 const THERE = { page: '2' };
+/** A page that names its connection. */
+const PAGE = { connectionID: 'page-1' };
 /** A lease of presence that is not renewed is over by then. */
 const LIFE_SECONDS = 35;
 
 /** A stream of the page beside its socket. */
-async function streamOf({ token }: Browser, page: { connectionID: string }): Promise<StreamReader> {
-  const query = new URLSearchParams({ groupID: 'g', ...page });
+async function streamOf({ token }: Browser): Promise<StreamReader> {
+  const query = new URLSearchParams({ groupID: 'g', ...PAGE });
   const reader = await StreamReader.open({ url: server.running.url, token }, `/v1/client/presence?${query}`);
   await reader.snapshot();
   return reader;
@@ -87,7 +89,7 @@ describe('a clean close', () => {
 
   test('a socket with a connectionID that closes with 1000 behind frames that take long releases at once what it held', async () => {
     const p = await Presence.inNewProject(server);
-    using socket = await SocketClient.of(p.project, 'a', 'g', { connectionID: 'page-1' });
+    using socket = await SocketClient.of(p.project, 'a', 'g', PAGE);
     await socket.ok('present', { location: AT });
     socket.sendAndClose(LONG, 1000);
     await once(socket.ws, 'close');
@@ -112,7 +114,7 @@ describe('a clean close', () => {
 describe('a connection that is reset', () => {
   for (const [what, fields] of [
     ['without a connectionID', {}],
-    ['with a connectionID', { connectionID: 'page-1' }],
+    ['with a connectionID', PAGE],
   ] as const) {
     test(`a socket ${what} whose connection is reset is released after 2 s, and not before`, async () => {
       const p = await Presence.inNewProject(server);
@@ -134,30 +136,28 @@ describe('a connection that is reset', () => {
 
   test('a connectionID whose next socket breaks before its auth is answered keeps its holds where it is back within 2 s', async () => {
     const p = await Presence.inNewProject(server);
-    const page = { connectionID: 'page-1' };
-    using first = await SocketClient.of(p.project, 'a', 'g', page);
+    using first = await SocketClient.of(p.project, 'a', 'g', PAGE);
     await first.ok('present', { location: AT });
     for (let attempt = 0; attempt < 5; attempt += 1) {
       if (attempt === 0) await reset(p, first, 0);
       using broken = await SocketClient.open(p.project.url);
-      broken.send({ op: 'auth', ref: 1, token: Browser.of(p.project, 'a', 'g').token, ...page });
+      broken.send({ op: 'auth', ref: 1, token: Browser.of(p.project, 'a', 'g').token, ...PAGE });
       // The server has read the frame when it learns of the end.
       broken.tcp.end();
       await until('the server to notice it', async () => (await openSockets(p.project)) === 0);
       await p.pass(clock, 1);
     }
-    using _back = await SocketClient.of(p.project, 'a', 'g', page);
+    using _back = await SocketClient.of(p.project, 'a', 'g', PAGE);
     assert.deepEqual(await p.locationsOf('a'), [AT]);
   });
 
   test('a stream that closes releases nothing that an open socket of the same connectionID holds', async () => {
     const p = await Presence.inNewProject(server);
-    const page = { connectionID: 'page-1' };
     const browser = Browser.of(p.project, 'a');
-    const reader = await streamOf(browser, page);
-    using socket = await SocketClient.of(p.project, 'a', 'g', page);
+    const reader = await streamOf(browser);
+    using socket = await SocketClient.of(p.project, 'a', 'g', PAGE);
     await socket.ok('present', { location: AT });
-    expectOk(await browser.putPresence({ groupID: 'g', location: THERE, ...page }));
+    expectOk(await browser.putPresence({ groupID: 'g', location: THERE, ...PAGE }));
     reader.close();
     await until('the server to notice it', async () => (await openPresenceStreams(p.project)) === 0);
     await p.pass(clock, 4);
@@ -168,14 +168,13 @@ describe('a connection that is reset', () => {
 
   test('a stream that closes does not end what an open socket holds where an update over HTTP came after its frame', async () => {
     const p = await Presence.inNewProject(server);
-    const page = { connectionID: 'page-1' };
     using watcher = await watcherOf(p);
     const browser = Browser.of(p.project, 'a');
-    const reader = await streamOf(browser, page);
-    using socket = await SocketClient.of(p.project, 'a', 'g', page);
+    const reader = await streamOf(browser);
+    using socket = await SocketClient.of(p.project, 'a', 'g', PAGE);
     await socket.ok('present', { location: AT });
     // A page that could open no socket for a moment sends it, and it arrives later than the frame.
-    expectOk(await browser.putPresence({ groupID: 'g', location: AT, ...page }));
+    expectOk(await browser.putPresence({ groupID: 'g', location: AT, ...PAGE }));
     reader.close();
     await until('the server to notice it', async () => (await openPresenceStreams(p.project)) === 1);
     await p.pass(clock, LIFE_SECONDS);
@@ -187,41 +186,38 @@ describe('a connection that is reset', () => {
 
   test('a connectionID that comes back with a token of another group keeps nothing in the group before', async () => {
     const p = await Presence.inNewProject(server);
-    const page = { connectionID: 'page-1' };
-    using first = await SocketClient.of(p.project, 'a', 'g', page);
+    using first = await SocketClient.of(p.project, 'a', 'g', PAGE);
     await first.ok('present', { location: AT });
     await reset(p, first, 0);
-    using second = await SocketClient.of(p.project, 'a', 'h', page);
+    using second = await SocketClient.of(p.project, 'a', 'h', PAGE);
     await second.ok('present', { location: THERE });
     await until('the user to leave', async () => (await p.locationsOf('a')).length === 0);
   });
 
   test('data that ended with their location do not come back with a connectionID', async () => {
     const p = await Presence.inNewProject(server);
-    const page = { connectionID: 'page-1' };
     const data = async () => (await p.page({ expand: 'data' })).users.map(({ ephemeral }) => ephemeral.data);
-    using first = await SocketClient.of(p.project, 'a', 'g', page);
+    using first = await SocketClient.of(p.project, 'a', 'g', PAGE);
     await first.ok('present', { location: AT, data: { typing: true } });
     await p.setAbsent('a', AT);
     await first.ok('present', { location: AT });
     assert.deepEqual(await data(), [[null]]);
     await reset(p, first, 0);
-    using back = await SocketClient.of(p.project, 'a', 'g', page);
+    using back = await SocketClient.of(p.project, 'a', 'g', PAGE);
     await back.ok('absent', { location: THERE });
     assert.deepEqual(await data(), [[null]]);
   });
 
   test('a connectionID that is back within 2 s keeps its holds, and no stream has a departure', async () => {
     const p = await Presence.inNewProject(server);
-    const page = { connectionID: 'page-1' };
     using watcher = await watcherOf(p);
-    using first = await SocketClient.of(p.project, 'a', 'g', page);
+    using first = await SocketClient.of(p.project, 'a', 'g', PAGE);
     await first.ok('present', { location: AT });
     await watcher.event('arrived');
     await reset(p, first, 1);
     await p.pass(clock, 1);
     clock.move(999);
-    using back = await SocketClient.of(p.project, 'a', 'g', page);
+    using back = await SocketClient.of(p.project, 'a', 'g', PAGE);
     await p.pass(clock, LIFE_SECONDS);
     assert.deepEqual(await p.locationsOf('a'), [AT]);
     expectOk(await Browser.of(p.project, 'b', 'g').putPresence({ location: THERE }));
@@ -237,12 +233,11 @@ describe('a connection that is reset', () => {
   ] as const)
     test(`a connectionID that is back after ${when} has lost its holds`, async () => {
       const p = await Presence.inNewProject(server);
-      const page = { connectionID: 'page-1' };
-      using first = await SocketClient.of(p.project, 'a', 'g', page);
+      using first = await SocketClient.of(p.project, 'a', 'g', PAGE);
       await first.ok('present', { location: AT });
       await reset(p, first, 0);
       clock.move(milliseconds);
-      using _back = await SocketClient.of(p.project, 'a', 'g', page);
+      using _back = await SocketClient.of(p.project, 'a', 'g', PAGE);
       assert.deepEqual(await p.locationsOf('a'), []);
     });
 });
