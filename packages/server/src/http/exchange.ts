@@ -56,7 +56,6 @@ export class Exchange<Caller = unknown, Query = unknown, Body = unknown> {
     return loggedTrace(this.request, this.span);
   }
 
-  /** Names the request in the log. */
   get logged(): LoggedRequest {
     return { reqId: this.id, ...this.trace };
   }

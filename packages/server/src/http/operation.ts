@@ -23,7 +23,6 @@ export interface Callers {
   readonly project: Caller;
   readonly client: AuthenticatedClient;
   readonly customer: CustomerCaller;
-  /** No token is needed. */
   readonly none: null;
 }
 

@@ -182,7 +182,6 @@ interface FoundForMessage {
   > | null;
   groupStatus(groupId: string): Status | null;
   author(groupId: string, id: string): { readonly status: Status | null; readonly isMember: boolean };
-  /** The users of the content who do not exist. */
   unknownUsers(): IdSample;
 }
 
@@ -242,7 +241,6 @@ const MESSAGE_FIELDS: Readonly<Record<keyof MessageFields, string>> = {
   deletedAt: 'deleted',
 };
 
-/** The names of the fields that an update changes. */
 export const changedMessageFields = (before: MessageFields, after: MessageFields): string[] =>
   changedFields(MESSAGE_FIELDS, before, after);
 

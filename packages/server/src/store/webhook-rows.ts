@@ -123,7 +123,6 @@ export interface StepPlan {
   readonly next: WebhookStep['next'] | undefined;
   readonly failed: WebhookStep['failed'] | undefined;
   readonly isFailing: boolean;
-  /** The past types that are left. */
   readonly pastTypes: string;
   readonly isReleased: boolean;
   readonly outcome: WebhookStepOutcome;

@@ -33,7 +33,6 @@ export class BodyMemory {
     return true;
   }
 
-  /** Gives back the bytes of one body. */
   release(bytes: number): void {
     this.#bytes -= bytes;
     this.#largeBytes -= largePart(bytes);

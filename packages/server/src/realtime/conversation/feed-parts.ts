@@ -5,7 +5,6 @@ import type { Store } from '../../store/store.ts';
 import type { EventSession } from '../sessions/event-session.ts';
 import type { FeedReads } from './feed-reads.ts';
 
-/** The parts that the feeds of a process share. */
 export interface FeedParts {
   readonly store: Store;
   readonly reads: FeedReads;

@@ -269,7 +269,6 @@ function presenceRow(row: Column[]): Column[] {
   return [project, group, user, locationKey(region), region, locationKey(location), location, at];
 }
 
-/** A row for each pair of a location. */
 function pairRows(row: Column[]): Column[][] {
   const [project, group, user, region, location, at] = row as PresenceRow;
   const pairs = pairKeys(location);

@@ -47,7 +47,6 @@ const NAMED_FIELDS = USER_FIELDS.filter((field) => field !== 'status');
 
 export type UserField = (typeof USER_FIELDS)[number];
 
-/** An SQL expression of each field. */
 type FieldSql = (field: UserField) => string;
 
 /** The value of a field of `row` after a write: NULL leaves it as it is, '' clears it. */

@@ -88,7 +88,6 @@ export class PostgresDatabase {
     this.#resources = { pool: this.#writes, mergedBy: this.#mergedBy, long: this.#long, lockWaitMs, waits };
   }
 
-  /** How many writes wait or are under way. */
   get pending(): number {
     return this.#underWay;
   }
@@ -115,7 +114,6 @@ export class PostgresDatabase {
     }
   }
 
-  /** A read of one row; null where there is none. */
   async readOne<Found>(toFound: (row: Row) => Found, ...call: Call): Promise<Found | null> {
     const [row] = await this.read(...call);
     return row === undefined ? null : toFound(row);

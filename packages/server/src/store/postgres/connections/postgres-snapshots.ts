@@ -140,7 +140,6 @@ export class LongReads {
     else this.#nextCheck = setTimeout(check, leftMs).unref();
   }
 
-  /** Ends all of them. */
   async close(): Promise<void> {
     for (const snapshot of this.#taken) snapshot.release();
     await this.#pool.close();
