@@ -47,7 +47,7 @@ interface Scene {
 }
 
 const scene = suiteResource<Scene>((use) =>
-  withDataDir(undefined, (dataDir) =>
+  withDataDir((dataDir) =>
     withPageSite(PROGRAM, (site) =>
       withBalancer(async (balancer) => {
         const rollcall = new Rollcall({ url: balancer.url, token: () => signProjectToken(SIGN) });

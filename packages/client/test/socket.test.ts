@@ -140,7 +140,7 @@ describe('the socket of a page', () => {
   });
 
   test('a socket continues its watches and announcements after a restart of the server', async () => {
-    await withDataDir(undefined, async (dataDir) => {
+    await withDataDir(async (dataDir) => {
       let port = 0;
       let ada: RollcallClient | undefined;
       let states: ConnectionStatus[] = [];

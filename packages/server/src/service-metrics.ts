@@ -19,7 +19,6 @@ interface Parts {
   readonly changeStreams: { readonly streamCount: number };
 }
 
-/** The metrics of an engine and of the services on it. */
 export const serviceMetrics = (parts: Parts): readonly Metric[] => {
   const { store, presence, broker } = parts.engine;
   return [

@@ -18,7 +18,6 @@ export interface Engine {
 /** The inspection of a store by `rollcall doctor`. */
 export interface StoreInspection {
   readonly schemaVersion: number;
-  /** The newest version that this program knows. */
   readonly latestSchemaVersion: number;
   /** The damaged parts; empty when the store is sound. */
   readonly damages: readonly string[];
@@ -37,7 +36,6 @@ export interface ServerInspection {
   readonly concern: { readonly found: string; readonly advice: string } | null;
 }
 
-/** Where a database is. */
 interface DatabaseLocation {
   readonly hosts: readonly { readonly host: string; readonly port: number }[];
   /** Undefined: the one that is called like the user. */
@@ -82,7 +80,6 @@ function readUrl<Result>(variable: string, read: () => Result): Result {
   }
 }
 
-/** The file of the embedded store within the data directory. */
 const EMBEDDED_FILE = 'rollcall.db';
 
 /** Whether there is a store already; opening an embedded one makes it. A database at a URL is there, or fails to open. */

@@ -20,7 +20,6 @@ export interface Channel {
   readonly bindings?: object;
 }
 
-/** A channel, and some of its messages. */
 interface MessagesOfChannel {
   readonly channel: Reference;
   readonly messages: readonly Reference[];

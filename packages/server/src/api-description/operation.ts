@@ -8,7 +8,6 @@ import { ANY_ANSWER, headerRef, LIMITED_ANSWER, parameterRef } from './shared-he
 import { bodyTooLarge, errorResponse, responseRef, unavailable } from './shared-responses.ts';
 import { streamMedia } from './stream-schema.ts';
 
-/** Describes one operation. */
 export function describeOperation(operation: AnyOperation, schemas: SchemaComponents): Operation {
   const { id, summary, description, tag, token, body } = operation;
   return {

@@ -26,7 +26,6 @@ function isNamed(exported: unknown): boolean {
 
 const NAMES = new Map(Object.entries(SCHEMAS).map(([name, schema]) => [textOf(schema), name]));
 
-/** Collects the components that a document refers to. */
 export class SchemaComponents {
   readonly #components = new Map<string, Schema>();
 

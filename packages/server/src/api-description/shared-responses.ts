@@ -16,7 +16,6 @@ export const EXAMPLES: Readonly<Record<string, Example>> = Object.fromEntries(
   ]),
 );
 
-/** The body of an error that has one of these codes. */
 function errorContent(
   codes: readonly ErrorCode[],
   examples: MediaType['examples'],

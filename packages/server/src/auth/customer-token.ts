@@ -8,7 +8,6 @@ import { isClientToken, isId, otherKind, type Resolver, type Verified } from './
 import { isSignedWith, secretKey } from './signature.ts';
 import { tokenLife } from './token-life.ts';
 
-/** The claim that names the customer. */
 export const CUSTOMER_CLAIM = 'customer_id';
 
 /** The claims that name a project, one for each kind of token that opens its data. */

@@ -2,7 +2,6 @@ import { acceptor, type ErrorCode, Id } from '@rollcall/protocol';
 import { tokenFailure } from '../core/token-failure.ts';
 import type { Jwt } from './jwt.ts';
 
-/** The caller that a verified token names. */
 export interface Verified<C> {
   readonly caller: C;
   /** The first millisecond at which the token is no longer valid, whatever the store has. */

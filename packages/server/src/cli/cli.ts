@@ -16,7 +16,6 @@ import { syncCommand } from './commands/sync.ts';
 import { tokenCommand } from './commands/token.ts';
 import { RollcallCommand } from './rollcall-command.ts';
 
-/** The whole command line, `rollcall …`. */
 export function buildCli(): RollcallCommand {
   return new RollcallCommand('rollcall')
     .description('Who belongs, how to reach them, and who is where right now.')

@@ -4,7 +4,6 @@ import type { CommandRow } from './command-table.ts';
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** The script of a shell for these commands. */
 export function completionScript(shell: Shell, commands: readonly CommandRow[]): string {
   if (shell === 'fish') return fishScript(commands);
   return shell === 'zsh' ? `${ZSH_PRELUDE}\n${bashScript(commands)}` : bashScript(commands);

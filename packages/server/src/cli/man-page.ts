@@ -7,7 +7,6 @@ interface Edition {
   readonly date: string;
 }
 
-/** The page `rollcall(1)`. */
 export function manPage(commands: readonly CommandRow[], { version, date }: Edition): string {
   const [program, ...rest] = commands as [CommandRow, ...CommandRow[]];
   return [

@@ -28,7 +28,6 @@ interface Screen {
 /** How often a terminal's line is drawn again, and a line is added to a log, in milliseconds. */
 const REDRAW_MS = 100;
 const LOG_LINE_MS = 5_000;
-/** Clears the line of a terminal. */
 const CLEAR = '\r\x1b[K';
 
 /** On a terminal one line that is drawn over again; elsewhere whole lines, for logs. `quiet` shows notes only. */

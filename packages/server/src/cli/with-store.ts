@@ -19,7 +19,6 @@ export interface StoreFlags {
   readonly databaseUrl?: string;
 }
 
-/** The settings that select the store. */
 export const STORE_SETTINGS = ['dataDir', 'databaseUrl'] as const;
 
 /** The settings that select the store, of the flags or the environment. @throws SettingsError, CommandError */

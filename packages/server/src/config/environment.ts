@@ -1,13 +1,11 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { getSystemErrorMessage } from 'node:util';
 
-/** The variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Bad settings. The message is one line for the operator, without any secret. */
 export class SettingsError extends Error {}
 
-/** Where the text of a variable is. */
 export type VariableSource =
   | { readonly from: 'environment'; readonly text: string }
   | { readonly from: 'file'; readonly path: string };

@@ -34,7 +34,6 @@ export interface ClientCaller extends Caller {
 /** A client in one request: the first one with a token writes the user's details. */
 export type ClientWriter = WriterOf<ClientCaller>;
 
-/** The details of the user in a client token. */
 export interface ClientDetails {
   readonly write: UserWrite;
   /** Distinguishes the token from every other. */

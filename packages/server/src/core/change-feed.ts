@@ -13,7 +13,6 @@ const RECORDS_AT_ONCE = 500;
 /** How many chunks are read in one event-loop tick, or at once, by the whole process: other requests wait for so many at most. */
 const CHUNKS_AT_ONCE = 4;
 
-/** A change that a reader requests. */
 interface FoundChange {
   readonly id: string;
   readonly record: ChangeRecord;

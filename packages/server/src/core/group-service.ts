@@ -16,7 +16,6 @@ export type GroupInput = Omit<GroupWrite, 'members'> & Pick<StoredGroupWrite, 'm
 /** The fields without which no group is made. */
 export const GROUP_REQUIRED = { name: String(Name.description) };
 
-/** The rules of groups. */
 export class GroupService extends ResourceService<'groups'> {
   /** @throws ServiceError `group_not_found` */
   async find(project: ProjectKey, id: string): Promise<GroupRecord> {

@@ -36,7 +36,6 @@ interface AppendResult {
   readonly revision: Revision;
 }
 
-/** The rules of messages. */
 export class MessageService extends ResourceService<'messages'> {
   /** @throws ServiceError `thread_not_found`, `message_not_found` */
   async find(project: ProjectKey, threadId: string, id: string): Promise<FoundMessage> {

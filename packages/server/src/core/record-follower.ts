@@ -12,7 +12,6 @@ import { changesByTopic, type TopicChanges } from './topic-changes.ts';
 
 /** How often the record is read, in milliseconds: within this time a process has what was recorded through any other. */
 const INTERVAL_MS = 1_000;
-/** Records of one reading. */
 const RECORDS_AT_ONCE = 500;
 /** Most records that are read at once. With more, whatever follows the project is read anew: that costs less. */
 const RECORDS_MAX = 5_000;

@@ -23,7 +23,6 @@ import { ResourceService } from './resource-service.ts';
 /** The fields of a thread that a request writes. */
 type ThreadInput = ThreadWrite & Pick<StoredThreadWrite, 'inGroup'>;
 
-/** The rules of threads. */
 export class ThreadService extends ResourceService<'threads' | 'groups'> {
   /** `viewer` is the user whose unread messages are counted. @throws ServiceError `thread_not_found` */
   async find(project: ProjectKey, id: string, viewer: string | null = null): Promise<ThreadRecord> {

@@ -10,7 +10,6 @@ export class TopicChanges {
   position = 0;
   /** Users who stopped being members, whose status changed, who were removed, or whose durable locations changed. */
   readonly users = new Set<string>();
-  /** Those of them who were set active. */
   readonly activated = new Set<string>();
   /** Users whose name or picture changed. */
   readonly profiles = new Set<string>();

@@ -8,7 +8,6 @@ import type { Writer } from './caller.ts';
 import { requireFound, userConditionFailed, userExists, userNotFound } from './errors.ts';
 import { ResourceService } from './resource-service.ts';
 
-/** The rules of users. */
 export class UserService extends ResourceService<'users' | 'members'> {
   /** @throws ServiceError `user_not_found` */
   async find(project: ProjectKey, id: string): Promise<UserRecord> {

@@ -283,7 +283,6 @@ const isVisit = (request: IncomingMessage) =>
   pathOf(request) === '/' &&
   wantsPage(request.headers.accept);
 
-/** The path without the query. */
 const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] ?? '';
 
 /** The address is relative, so that it is right below a path of a proxy too. */

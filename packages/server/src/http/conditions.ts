@@ -8,7 +8,6 @@ const UNCONDITIONAL: Precondition = Object.freeze({});
 
 export const etag = (revision: Revision) => `"${revision}"`;
 
-/** The preconditions of a write, from its headers. */
 export function precondition(headers: IncomingHttpHeaders): Precondition {
   const ifMatch = headers['if-match'];
   const ifNoneMatch = headers['if-none-match'];

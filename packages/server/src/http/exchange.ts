@@ -47,7 +47,6 @@ export class Exchange<Caller = unknown, Query = unknown, Body = unknown> {
     return this.request.headers;
   }
 
-  /** The caller as the writer of this request. */
   get writer(): Caller & Pick<Origin, 'requestId'> {
     return { ...this.caller, requestId: this.id };
   }
@@ -57,12 +56,10 @@ export class Exchange<Caller = unknown, Query = unknown, Body = unknown> {
     return loggedTrace(this.request, this.span);
   }
 
-  /** Names the request in the log. */
   get logged(): LoggedRequest {
     return { reqId: this.id, ...this.trace };
   }
 
-  /** The ID in the path. */
   get pathId(): string {
     return this.params.id as string;
   }

@@ -9,7 +9,6 @@ interface Parts {
   readonly sockets: ClientSockets;
 }
 
-/** The requests, sockets and bodies of an application. */
 export const httpMetrics = ({ requests, bodyMemory, sockets }: Parts): Metric[] => [
   requests.durations,
   requests.errors,

@@ -34,14 +34,12 @@ export type ResourceServices = {
   readonly [Name in keyof typeof resourceServices]: InstanceType<(typeof resourceServices)[Name]>;
 };
 
-/** The services that the application and its handlers call. */
 export interface HttpServices extends ResourceServices, SocketServices {
   readonly tokens: TokenService;
   readonly pageTokens: PageTokens;
   readonly changes: ChangeFeed;
   readonly changeStreams: ChangeHub;
   readonly webhookDeliveries: WebhookDeliveries;
-  /** Whether a webhook may have this URL. */
   readonly isWebhookTarget: (url: string) => boolean;
   readonly webhookTests: WebhookTests;
   readonly readiness: Readiness;

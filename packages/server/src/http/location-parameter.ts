@@ -1,7 +1,6 @@
 import { canonicalLocation, isJsonObject, type Location } from '@rollcall/protocol';
 import type { LocationFilter } from '../values/location-filter.ts';
 
-/** The parameters of a filter by location. */
 export interface LocationParameters {
   readonly location?: Location;
   readonly partial_match?: boolean;

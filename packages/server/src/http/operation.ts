@@ -23,7 +23,6 @@ export interface Callers {
   readonly project: Caller;
   readonly client: AuthenticatedClient;
   readonly customer: CustomerCaller;
-  /** No token is needed. */
   readonly none: null;
 }
 
@@ -102,7 +101,6 @@ export interface Creation<E> {
   exists(exchange: E, services: HttpServices): Promise<boolean>;
 }
 
-/** A paged list. */
 export interface PagedList<E> {
   /** The name of the list within its project, to which its page tokens are bound; null when the request is too invalid to name one. */
   name(exchange: E): ListName | null;

@@ -45,7 +45,6 @@ async function* pieces<P extends Page>(
   }
 }
 
-/** A page of a list; some lists have their total. */
 type MaybeTotalPage = Page & Partial<Pick<TotalPage, 'total'>>;
 
 /**

@@ -2,7 +2,6 @@ import type { PresenceFilter } from '../core/presence-reading.ts';
 import { type LocationParameters, locationFilterOf } from './location-parameter.ts';
 import { expansionsOf } from './operations/expand-parameter.ts';
 
-/** The parameters of a filter. */
 interface FilterParameters extends LocationParameters {
   readonly exclude_durable?: boolean;
   readonly expand?: string;

@@ -21,7 +21,6 @@ export function requestId(request: IdentifiedRequest): string {
   return request[MADE];
 }
 
-/** An ID that no other request has. */
 export function newRequestId(): string {
   count += 1;
   return `${PROCESS_PART}-${count.toString(36)}`;

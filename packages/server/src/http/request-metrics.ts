@@ -6,7 +6,6 @@ import {
   type Labels,
 } from '../metrics/metric.ts';
 
-/** The requests of one method and route. */
 export class RouteSeries {
   readonly #metrics: RequestMetrics;
   readonly #labels: Labels;

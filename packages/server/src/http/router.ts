@@ -8,7 +8,6 @@ import type { RoutedExchange } from './routed-exchange.ts';
 /** The methods of the API, in the order of `Allow`. */
 export const METHODS = ['DELETE', 'GET', 'HEAD', 'POST', 'PUT'] as const;
 
-/** Finds the operation of a request. */
 export class Router {
   readonly #paths = findMyWay({
     // An ID may be long; the check of the path rejects one that is too long.
@@ -25,7 +24,6 @@ export class Router {
     }
   }
 
-  /** Sets route, parameters and query of a request that an operation takes. */
   match(exchange: RoutedExchange): void {
     const { method, url } = exchange.request as { method: string; url: string };
     const found = this.#find(method, url);
@@ -60,7 +58,6 @@ export class Router {
     });
   }
 
-  /** The routes at the path of a request, by method. */
   routesAt({ request }: RoutedExchange): Map<string, Route> {
     const url = withoutEscapes(request.url as string);
     const found = METHODS.map((method) => [method, this.#find(method, url)?.store as Route] as const);
@@ -99,7 +96,6 @@ const withoutEscapes = (url: string) => url.replaceAll('%', '_');
 const originForm = (url: string) =>
   url.startsWith('/') ? url : url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*\/?/i, '/');
 
-/** The path and the query of a request's target. */
 function targetOf(url: string): { readonly path: string; readonly query: string } {
   const target = originForm(url);
   const [path] = target.split('?', 1) as [string];

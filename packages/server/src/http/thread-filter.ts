@@ -2,12 +2,10 @@ import type { ListName } from '../core/page-token.ts';
 import type { ThreadFilter } from '../store/ports/threads.ts';
 import { hasLocation, type LocationParameters, locationFilterOf } from './location-parameter.ts';
 
-/** The parameters of a filter. */
 interface FilterParameters extends LocationParameters {
   readonly resolved?: boolean;
 }
 
-/** Which threads a query requests. */
 export const threadFilter = (query: FilterParameters, groupId: string | null): ThreadFilter => ({
   groupId,
   location: locationFilterOf(query),

@@ -1,7 +1,6 @@
 /** Labels of a time series. Their values come from a bounded set: never an ID, a path or a text that callers make up. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** One line of a metric. */
 export interface Sample {
   /** Follows the name: `_bucket`, `_sum` and `_count` of a histogram. */
   readonly suffix?: string;
@@ -62,7 +61,6 @@ abstract class SeriesMetric<Series> {
   protected abstract create(): Series;
 }
 
-/** A series that counts. */
 export interface CounterSeries {
   value: number;
 }

@@ -104,7 +104,6 @@ export interface UserLocations {
   readonly data?: readonly (Json | null)[];
 }
 
-/** A user and the user's locations. */
 export interface PresentUser extends UserLocations {
   readonly userId: string;
   /** The membership for which the locations were set. */
@@ -119,7 +118,6 @@ export interface LeaseState {
   readonly holds: number;
 }
 
-/** A connection of a user in a group. */
 export interface ConnectionScope extends PresenceScope {
   readonly userId: string;
   readonly connection: string;
@@ -199,7 +197,6 @@ export type PresenceEvent =
   | GroupEvent
   /** The users are no longer members: their presence ended, the durable too. A large set comes as several events. */
   | { readonly type: 'usersRemoved'; readonly userIds: readonly string[] }
-  /** The group was removed, and all presence in it. */
   | { readonly type: 'groupRemoved' };
 
 export type NumberedEvent = readonly [offset: number, event: PresenceEvent];

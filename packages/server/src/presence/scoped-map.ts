@@ -1,7 +1,6 @@
 import type { ProjectKey } from '../values/project-key.ts';
 import type { PresenceScope } from './presence-store.ts';
 
-/** Entries by project and group. */
 export class ScopedMap<Entry extends PresenceScope> {
   readonly #projects = new Map<ProjectKey, Map<string, Entry>>();
 

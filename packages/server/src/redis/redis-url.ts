@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { readAddresses, type ServerAddress } from '../values/server-address.ts';
 
-/** The servers of a Redis, and the options of its connections. */
 export interface RedisTarget {
   /** One server, or several of which each names the others: nodes of a cluster, or sentinels. */
   readonly hosts: readonly ServerAddress[];

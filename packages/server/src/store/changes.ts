@@ -61,13 +61,11 @@ export const membershipChanges = (
   ...memberChanges('member.removed', group, [...removed]),
 ];
 
-/** The changes of a group that was removed, and of its members. */
 export const groupRemovalChanges = (group: string, members: readonly string[]): Change[] => [
   ...memberChanges('member.removed', group, members),
   { type: 'group.removed', group },
 ];
 
-/** The changes of a user who was removed, and of the groups that the user was in. */
 export const userRemovalChanges = (user: string, groups: readonly string[]): Change[] => [
   ...groups.flatMap((group) => memberChanges('member.removed', group, [user])),
   { type: 'user.removed', user },

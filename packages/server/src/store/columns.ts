@@ -1,4 +1,3 @@
-/** For each field of a record, the SQL of its column. */
 export type SqlOf<Found> = { readonly [field in keyof Found]: string };
 
 /** The columns of a SELECT, and the record of a row that begins with them. */

@@ -23,7 +23,6 @@ export const threadColumns = (groupId: string): SqlOf<ThreadRow> => ({
   revision: 't.revision',
 });
 
-/** A message without its content. */
 export type MessageRow = Omit<MessageRecord, 'content'>;
 
 /** Of the message `m`. */

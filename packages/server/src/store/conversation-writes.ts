@@ -68,7 +68,6 @@ function authorError(
  */
 const onlyCreates = ({ ifNoneMatch }: Precondition) => ifNoneMatch === '*';
 
-/** The fields that a write of a thread can change. */
 export type ThreadFields = Pick<ThreadRecord, 'name' | 'url' | 'location' | 'metadata' | 'resolvedAt'>;
 
 /** Whether the write requires a thread of another group, or one where there is none. */
@@ -139,7 +138,6 @@ export function threadChanges(
   return fields.length === 0 ? [] : [{ type: 'thread.updated', ...of, fields }];
 }
 
-/** The fields that a write of a message can change. */
 type MessageFields = Pick<MessageRecord, 'type' | 'content' | 'url' | 'metadata' | 'deletedAt'>;
 
 const requiredOfMessage = ({ authorId, content }: StoredMessageWrite) =>
@@ -184,7 +182,6 @@ interface FoundForMessage {
   > | null;
   groupStatus(groupId: string): Status | null;
   author(groupId: string, id: string): { readonly status: Status | null; readonly isMember: boolean };
-  /** The users of the content who do not exist. */
   unknownUsers(): IdSample;
 }
 
@@ -244,7 +241,6 @@ const MESSAGE_FIELDS: Readonly<Record<keyof MessageFields, string>> = {
   deletedAt: 'deleted',
 };
 
-/** The names of the fields that an update changes. */
 export const changedMessageFields = (before: MessageFields, after: MessageFields): string[] =>
   changedFields(MESSAGE_FIELDS, before, after);
 
@@ -265,7 +261,6 @@ export const contentColumns = ({ json, markdownLength }: StoredContent) =>
     Buffer.byteLength(json),
   ] as const;
 
-/** The counts of a thread. */
 export type MessageCounts = Pick<ThreadRecord, 'userMessages' | 'actionMessages' | 'deletedMessages'>;
 
 type CountedMessage = Pick<MessageFields, 'type' | 'deletedAt'>;

@@ -34,5 +34,4 @@ export type DeleteOutcome =
   | Stale
   | Absent;
 
-/** The outcome of a write that changed nothing. */
 export const UNCHANGED: Updated = { kind: 'unchanged', changes: [] };

@@ -19,7 +19,6 @@ export function packIds(ids: readonly string[]): PackedIds {
 export const isPacked = (list: IdList | undefined): list is PackedIds =>
   list !== undefined && !Array.isArray(list);
 
-/** Whether a parameter of a write has a packed list. */
 export const hasPackedList = (parameter: unknown): boolean =>
   typeof parameter === 'object' && parameter !== null && Object.values(parameter).some(isPackedList);
 

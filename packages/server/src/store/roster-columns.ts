@@ -27,7 +27,6 @@ export const WRITTEN_FIELDS = [
 ] as const;
 export type WrittenField = (typeof WRITTEN_FIELDS)[number];
 
-/** A group without its members. */
 export type GroupFields = Omit<GroupRecord, 'members'>;
 
 export const GROUP_COLUMNS: SqlOf<GroupFields> = {

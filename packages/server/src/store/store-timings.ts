@@ -112,7 +112,6 @@ export class StoreTimings {
   }
 }
 
-/** The connections of one pool. */
 export interface PoolUse {
   readonly busy: number;
   readonly open: number;

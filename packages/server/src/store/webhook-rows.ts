@@ -29,7 +29,6 @@ export const parsePastTypes = (text: string): StoredPastTypes => JSON.parse(text
 const toPastTypes = (stored: StoredPastTypes): PastTypes[] =>
   stored.map(([until, types]) => ({ until, types }));
 
-/** The columns of a webhook that both engines have. */
 type WebhookRow = readonly [
   id: string,
   url: string,
@@ -87,7 +86,6 @@ export const ATTEMPT = columnsOf<WebhookAttempt>({
   answer: 'a.answer',
 });
 
-/** The fields of a webhook that a write can change. */
 interface WebhookFields {
   readonly url: string;
   readonly types: string | null;
@@ -125,7 +123,6 @@ export interface StepPlan {
   readonly next: WebhookStep['next'] | undefined;
   readonly failed: WebhookStep['failed'] | undefined;
   readonly isFailing: boolean;
-  /** The past types that are left. */
   readonly pastTypes: string;
   readonly isReleased: boolean;
   readonly outcome: WebhookStepOutcome;

@@ -15,14 +15,12 @@ export interface Actor {
   readonly id: string | null;
 }
 
-/** Where a write comes from. */
 export interface Origin {
   readonly actor: Actor;
   /** The ID of the request that made the write; null outside of a request. */
   readonly requestId: string | null;
 }
 
-/** The context of every write. */
 export interface WriteContext extends Origin {
   readonly now: number;
   readonly revision: Revision;

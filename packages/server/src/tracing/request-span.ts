@@ -2,13 +2,11 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 
 /** A kind of call that requests make of a store or of Redis. */
 export interface TracedCall {
-  /** The name of its spans. */
   readonly name: string;
   /** OpenTelemetry's name of the system that is called. */
   readonly system: 'sqlite' | 'postgresql' | 'redis';
 }
 
-/** The span of a request. */
 export interface RequestSpan {
   readonly traceId: string;
   readonly spanId: string;

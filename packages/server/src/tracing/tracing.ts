@@ -1,12 +1,10 @@
 import type { RequestSpan } from './request-span.ts';
 import type { ParentSpan } from './traceparent.ts';
 
-/** The variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The traces of a process. Where they are off, there is none. */
 export interface Tracing {
-  /** Begins the span of a request. */
   request(received: ReceivedRequest): ServerSpan;
   /** Adds the span of an attempt to deliver a webhook, as a trace of its own: no request waits for it. */
   attempt(attempt: DeliveryAttempt): void;

@@ -27,7 +27,6 @@ export function cachedPairsOf(location: Json): ReadonlySet<string> {
   return pairs;
 }
 
-/** Whether a location passes the filter. */
 export function locationTest(filter: LocationFilter): (location: Json) => boolean {
   if (filter === null) return () => true;
   if (!filter.partial) return (location) => location === filter.location;

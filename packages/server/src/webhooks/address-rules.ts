@@ -29,7 +29,6 @@ const contains = (list: BlockList, address: string): boolean =>
 /** An address of IPv4 that is written as one of IPv6 is reached by IPv4. */
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
-/** Which addresses webhooks may be sent to. */
 export class AddressRules {
   readonly #allowed: BlockList;
 

@@ -21,7 +21,6 @@ const HEADERS_MAX_BYTES = 16 * 1_024;
 /** Most interim responses (1xx) before an answer: each costs the event loop time, and a receiver can send them without end. */
 const INTERIM_MAX = 100;
 
-/** What is sent, and to where. */
 interface Sending extends WebhookSecrets {
   readonly project: ProjectKey;
   readonly url: string;

@@ -18,7 +18,6 @@ const CHUNKS_SEARCHED = 20;
 
 const newDeliveryId = () => `msg_${randomBytes(16).toString('base64url')}`;
 
-/** What a webhook sends next. */
 export interface Composed {
   readonly delivery: FixedDelivery | null;
   /** Where the search has come: the end of the delivery, or up to where no change matches. */

@@ -27,7 +27,6 @@ export class WebhookTests {
     this.#parts = parts;
   }
 
-  /** Ends the tests under way. */
   close(): void {
     this.#ending.abort();
   }

@@ -25,11 +25,9 @@ export function presentThread(thread: ThreadRecord): Json {
   );
 }
 
-/** A page of threads; `token` leads to the next one. */
 export const presentThreads = (threads: readonly ThreadRecord[], token: string | null): Json =>
   `${listHead('threads')}${threads.map(presentThread).join(',')}${listTail(token)}`;
 
-/** The thread and group that a message belongs to. */
 export interface MessageOwner {
   readonly threadId: string;
   readonly groupId: string;

@@ -60,7 +60,6 @@ interface Entry {
 
 const POSITION = /^([A-Za-z0-9_]{1,64})-(0|[1-9]\d{0,15})(?:-([0-9a-f]{1,64}))?$/;
 
-/** A position as the `id` of an event. */
 export const positionId = ({ epoch, offset, checksum }: PresencePosition) =>
   checksum === undefined ? `${epoch}-${offset}` : `${epoch}-${offset}-${checksum}`;
 

@@ -3,7 +3,6 @@ import type { ErrorCode } from '@rollcall/protocol';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** The JSON of a text, or of null. */
 export const text = JSON.stringify as (value: string | null) => string;
 
 /** What a caller gets of an error. */

@@ -56,20 +56,16 @@ export function messageFrames(text: string): Buffer[] {
   return frames;
 }
 
-/** The frames of a text message as one buffer. */
 export function textMessage(text: string): Buffer {
   const frames = messageFrames(text);
   return frames.length === 1 ? (frames[0] as Buffer) : Buffer.concat(frames);
 }
 
-/** The answer to a frame that took effect. */
 export const doneFrame = (ref: number | null): string => `{"ref":${JSON.stringify(ref)},"ok":true}`;
 
-/** The answer to a frame that was rejected. */
 export const rejectedFrame = (ref: number | null, error: PublicError): string =>
   `{"ref":${JSON.stringify(ref)},${errorFields(error)}}`;
 
-/** The notice that the token ends in so many seconds. */
 export const expiringFrame = (seconds: number): string => `{"event":"expiring","in":${seconds}}`;
 
 /** The last message of a watch. */

@@ -38,7 +38,6 @@ export const presentAttempt = (attempt: WebhookAttempt): Json => JSON.stringify(
 export const presentAttempts = (attempts: readonly WebhookAttempt[]): Json =>
   JSON.stringify({ attempts: attempts.map(attemptFields) });
 
-/** The body of a delivery that was made at that time. */
 export const deliveryText = (
   type: 'changes' | 'test',
   projectId: string,

@@ -18,7 +18,7 @@ import { embedded, exportedBy, makeSmallStore, SMALL_COUNTS } from './stores.ts'
 
 /** The small store in `from`, and the text of its backup. */
 const withBackup = (use: (text: string, directory: string) => Promise<void>): Promise<void> =>
-  withDataDir(undefined, async (directory) => {
+  withDataDir(async (directory) => {
     const dataDir = join(directory, 'from');
     await makeSmallStore(embedded(dataDir));
     await use(await rollcallOk(['backup', '--data-dir', dataDir, '--quiet']), directory);
@@ -274,7 +274,7 @@ describe('files that rollcall restore rejects', () => {
   ];
   for (const [what, text, complaint] of cases) {
     test(`restore and restore --dry-run reject a file that ${what}, and the store stays empty`, () =>
-      withDataDir(undefined, async (directory) => {
+      withDataDir(async (directory) => {
         const dataDir = join(directory, 'to');
         const args = ['restore', '-', '--data-dir', dataDir];
         expectRejected(await runCli([...args, '--dry-run'], { input: text }), complaint);

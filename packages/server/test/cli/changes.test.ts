@@ -14,8 +14,7 @@ const changesOf = (project: Project, ...args: string[]) =>
   rollcallOk(['changes', ...accessTo(project), ...args]);
 
 async function seeded(): Promise<Project> {
-  const project = await server.project();
-  await project.seedUsers('ada', 'bob "b"');
+  const project = await server.projectWithUsers('ada', 'bob "b"');
   const group = { name: 'G', members: ['ada', 'bob "b"'] };
   expectDone(await project.put('/v1/groups/docs', group, { 'x-request-id': 'r1' }));
   expectDone(await project.put('/v1/users/ada', { name: 'A', short_name: 'a' }, { 'x-request-id': 'r2' }));
@@ -133,7 +132,7 @@ describe('rollcall changes', () => {
   });
 
   test('rollcall changes --follow goes on where it was when the server is away for a while', () =>
-    withDataDir(undefined, async (dataDir) => {
+    withDataDir(async (dataDir) => {
       const { port } = await withServer({ dataDir }, async ({ url }) => new URL(url));
       const put = (id: string) =>
         withServer({ dataDir, settings: { port: Number(port) } }, async (running) => {

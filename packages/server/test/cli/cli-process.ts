@@ -186,7 +186,7 @@ export async function withServe<Result>(
 
 /** A data directory with a store that has the known customer and project, and no server. */
 export function withSeededStore<Result>(use: (dataDir: string) => Promise<Result>): Promise<Result> {
-  return withDataDir(undefined, async (dataDir) => {
+  return withDataDir(async (dataDir) => {
     await withServe(dataDir, KNOWN, async ({ process: server }) => {
       server.signal('SIGTERM');
       assert.equal((await server.ended).code, 0);

@@ -116,7 +116,7 @@ describe('every command of rollcall', () => {
   ];
   for (const args of opening) {
     test(`rollcall ${args.join(' ')} without a store is exit code 1 and creates no store`, () =>
-      withDataDir(undefined, async (parent) => {
+      withDataDir(async (parent) => {
         const dataDir = join(parent, 'data');
         const { code, stdout, stderr } = await rollcall([...args, '--data-dir', dataDir]);
         assert.equal(code, 1);
@@ -131,7 +131,7 @@ describe('every command of rollcall', () => {
     ...[['backup'], ['restore', 'file'], ['doctor'], ['export'], ['sync', 'file'], ['changes']],
   ])
     test(`rollcall ${args.join(' ')} with --data-dir and a database URL is bad usage, and opens neither store`, () =>
-      withDataDir(undefined, async (cwd) => {
+      withDataDir(async (cwd) => {
         mkdirSync(cwd, { recursive: true });
         writeFileSync(join(cwd, 'file'), '');
         const url = 'postgres://u:p4ssw0rd@127.0.0.1:1/db';
@@ -148,7 +148,7 @@ describe('every command of rollcall', () => {
       }));
 
   test('a command with --data-dir takes an empty ROLLCALL_DATABASE_URL as absent, and ROLLCALL_DATA_DIR beside a URL as unused', () =>
-    withDataDir(undefined, async (cwd) => {
+    withDataDir(async (cwd) => {
       mkdirSync(cwd, { recursive: true });
       const empty = await rollcall(['project', 'list', '--data-dir', 'data'], {
         cwd,

@@ -29,7 +29,7 @@ const withoutFullDevice = existsSync(FULL_DEVICE) ? false : `this system has no 
 
 describe('commands beside a running server', () => {
   const running = suiteResource<{ server: ServeProcess; dataDir: string }>((use) =>
-    withDataDir(undefined, (dataDir) => withServe(dataDir, KNOWN, (server) => use({ server, dataDir }))),
+    withDataDir((dataDir) => withServe(dataDir, KNOWN, (server) => use({ server, dataDir }))),
   );
 
   const ok = (...args: string[]) => rollcallOk([...args, '--data-dir', running.value.dataDir]);
@@ -297,7 +297,7 @@ describe('rollcall config check', () => {
 
 describe('rollcall doctor', () => {
   test('rollcall doctor without a store and a server skips both and creates nothing', () =>
-    withDataDir(undefined, async (parent) => {
+    withDataDir(async (parent) => {
       const args = ['doctor', '--json', '--data-dir', join(parent, 'data')];
       const checks = JSON.parse(await rollcallOk(args, { env: { ROLLCALL_PORT: '1' } }));
       assert.deepEqual(

@@ -49,7 +49,7 @@ describe('control characters in messages of commands', () => {
   });
 
   test('a name with control characters is escaped in a table, and is itself in JSON', () =>
-    withDataDir(undefined, async (dataDir) => {
+    withDataDir(async (dataDir) => {
       await makeSmallStore(embedded(dataDir));
       await withOpenStore(embedded(dataDir), (store) =>
         store.customers.create({ id: 'd', secret: 'secret of d', name: ESCAPE, createdAt: 1 }),

@@ -15,7 +15,7 @@ const noProc = existsSync('/proc/self') ? false : 'this system has no /proc';
 const notRoot = process.geteuid?.() === 0 ? false : 'only root can give a file to another account';
 
 test('a data directory is created with the directories above it, for this account alone', () =>
-  withDataDir(undefined, async (parent) => {
+  withDataDir(async (parent) => {
     const dataDir = join(parent, 'a', 'b');
     lockDataDirectory(dataDir)();
     for (const made of [join(parent, 'a'), dataDir]) assert.equal(statSync(made).mode & 0o777, 0o700, made);
@@ -23,7 +23,7 @@ test('a data directory is created with the directories above it, for this accoun
   }));
 
 test('a data directory is locked by one process at a time', () =>
-  withDataDir(undefined, async (dataDir) => {
+  withDataDir(async (dataDir) => {
     const unlock = lockDataDirectory(dataDir);
     assert.throws(() => lockDataDirectory(dataDir), DataDirectoryError);
     unlock();
@@ -31,7 +31,7 @@ test('a data directory is locked by one process at a time', () =>
   }));
 
 test('serve.lock can be opened by this account alone in a data directory that is open to others', () =>
-  withDataDir(undefined, async (dataDir) => {
+  withDataDir(async (dataDir) => {
     chmodSync(dataDir, 0o755);
     const file = join(dataDir, 'serve.lock');
     lockDataDirectory(dataDir)();
@@ -43,7 +43,7 @@ test('serve.lock can be opened by this account alone in a data directory that is
   }));
 
 test('a serve.lock whose mode cannot be changed is locked all the same, with a warning', (context) =>
-  withDataDir(undefined, async (dataDir) => {
+  withDataDir(async (dataDir) => {
     const file = join(dataDir, 'serve.lock');
     writeFileSync(file, '', { mode: 0o644 });
     const { mock } = context.mock.method(fs, 'chmodSync', () => {
@@ -66,7 +66,7 @@ test(
   'a start with a serve.lock of another account fails with one line that names the account',
   { skip: notRoot },
   () =>
-    withDataDir(undefined, async (dataDir) => {
+    withDataDir(async (dataDir) => {
       const file = join(dataDir, 'serve.lock');
       writeFileSync(file, '', { mode: 0o600 });
       chownSync(file, 4_321, 4_321);
@@ -91,7 +91,7 @@ for (const dataDir of ['/proc/rollcall', '/proc/rollcall/data', '/proc/self/roll
 }
 
 test('a command does not migrate a store whose directory another process has locked, but reads a current one', () =>
-  withDataDir(undefined, async (dataDir) => {
+  withDataDir(async (dataDir) => {
     await makeSmallStore(embedded(dataDir));
     const version = (change = '') => {
       using database = new DatabaseSync(join(dataDir, 'rollcall.db'));

@@ -71,7 +71,7 @@ async function interrupted(command: CliProcess) {
 
 describe('Ctrl-C', () => {
   test('Ctrl-C during rollcall sync prints what was done, and ends as the signal does', () =>
-    withDataDir(undefined, (directory) =>
+    withDataDir((directory) =>
       withServe(join(directory, 'data'), KNOWN, ({ url }) =>
         withRequests(url, (request) =>
           withOpenPipe(directory, USERS, (path) =>
@@ -99,7 +99,7 @@ describe('Ctrl-C', () => {
     ));
 
   test('a second Ctrl-C ends rollcall sync while its request is not answered', () =>
-    withDataDir(undefined, (directory) =>
+    withDataDir((directory) =>
       withSilentServer((url, requests) =>
         withOpenPipe(directory, USERS, (path) =>
           withCommand(['sync', path, '--url', url, '--token', 'x.y.z'], async (command) => {
@@ -114,7 +114,7 @@ describe('Ctrl-C', () => {
     ));
 
   test('Ctrl-C during rollcall export leaves no file, and the message reports that', () =>
-    withDataDir(undefined, (directory) =>
+    withDataDir((directory) =>
       withSilentServer((url, requests) => {
         const file = join(directory, 'roster.jsonl');
         const args = ['export', '--url', url, '--token', 'x.y.z', '--output', file];
@@ -129,7 +129,7 @@ describe('Ctrl-C', () => {
     ));
 
   test('Ctrl-C during rollcall restore writes nothing to the store', () =>
-    withDataDir(undefined, async (directory) => {
+    withDataDir(async (directory) => {
       await makeSmallStore(embedded(join(directory, 'from')));
       const backup = await rollcall(['backup', '--data-dir', join(directory, 'from'), '--quiet']);
       const to = join(directory, 'to');
@@ -158,7 +158,7 @@ describe('Ctrl-C', () => {
     'Ctrl-C during rollcall backup and migrate-store leaves nothing half-written',
     { skip: skipsPostgres },
     () =>
-      withDataDir(undefined, (directory) =>
+      withDataDir((directory) =>
         withDatabase(async (databaseUrl) => {
           await makeSmallStore({ dataDir: '', databaseUrl });
           const file = join(directory, 'backup.jsonl');
@@ -184,7 +184,7 @@ describe('Ctrl-C', () => {
 
 describe('ROLLCALL_LOG_LEVEL', () => {
   test('the log level silent writes no line', () =>
-    withDataDir(undefined, async (dataDir) => {
+    withDataDir(async (dataDir) => {
       const free = createServer().listen(0, '127.0.0.1');
       await once(free, 'listening');
       const { port } = free.address() as AddressInfo;

@@ -59,7 +59,7 @@ describe('the launcher', () => {
   });
 
   test('the launcher on an older Node passes signals on and ends as the server does', { skip: noOlder }, () =>
-    withDataDir(undefined, async (dataDir) => {
+    withDataDir(async (dataDir) => {
       const args = [LAUNCHER, 'serve', '--port', '0', '--data-dir', dataDir, ...KNOWN];
       const { child, ended } = launch(older ?? '', args);
       child.stdout?.on('data', (text: string) => {
@@ -75,7 +75,7 @@ describe('the launcher', () => {
     'the launcher without a newer Node is exit code 2 and names the Node that is needed',
     { skip: noOlder },
     () =>
-      withDataDir(undefined, async (directory) => {
+      withDataDir(async (directory) => {
         const alone = copyLauncher(directory);
         const { code, stderr } = await launch(older ?? '', [alone, 'serve']).ended;
         assert.equal(code, 2);
@@ -87,7 +87,7 @@ describe('the launcher', () => {
     'the launcher with a newer Node that does not run is exit code 2 and prints its error',
     { skip: noOlder },
     () =>
-      withDataDir(undefined, async (directory) => {
+      withDataDir(async (directory) => {
         const alone = copyLauncher(directory);
         const bin = join(directory, 'node_modules/.bin');
         mkdirSync(bin, { recursive: true });

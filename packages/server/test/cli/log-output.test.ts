@@ -28,7 +28,7 @@ const SCRIPT = `
 `;
 
 test('a log line after one that was written in part is a line of its own', () =>
-  withDataDir(undefined, async (cwd) => {
+  withDataDir(async (cwd) => {
     await mkdir(cwd, { recursive: true });
     // A write beyond the limit writes what fits, and the next one fails, as on a full disk.
     const limited = 'trap "" XFSZ; ulimit -f 1; exec "$0" --input-type=module -e "$1" >> log';

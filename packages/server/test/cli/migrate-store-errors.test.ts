@@ -101,7 +101,7 @@ describe('rollcall migrate-store', () => {
   ];
   for (const [what, args, complaint] of misuses) {
     test(`migrate-store with ${what} is bad usage, with one line and no secret`, () =>
-      withDataDir(undefined, async (cwd) => {
+      withDataDir(async (cwd) => {
         const { code, stdout, stderr } = await rollcall(['migrate-store', ...args], { cwd });
         assert.deepEqual([code, stdout], [2, '']);
         assert.match(stderr, complaint);
@@ -120,7 +120,7 @@ describe('rollcall migrate-store', () => {
     }));
 
   test('migrate-store names the one of two stores that a newer version has written', () =>
-    withDataDir(undefined, async (directory) => {
+    withDataDir(async (directory) => {
       const [older, newer] = [join(directory, 'older'), join(directory, 'newer')];
       for (const dataDir of [older, newer]) await makeSmallStore(embedded(dataDir));
       const database = new DatabaseSync(join(newer, 'rollcall.db'));
@@ -141,7 +141,7 @@ describe('rollcall migrate-store', () => {
     }));
 
   test('migrate-store from a store that does not exist is exit code 1 and creates no store', () =>
-    withDataDir(undefined, async (cwd) => {
+    withDataDir(async (cwd) => {
       const args = ['migrate-store', '--from-data-dir', 'nowhere', '--to-data-dir', 'new'];
       const { code, stderr } = await rollcall(args, { cwd });
       assert.equal(code, 1);

@@ -123,7 +123,7 @@ function stock(settings: StoreSettings, roster: string, group: string, users: re
 
 describe('rollcall migrate-store', () => {
   test('migrate-store copies a whole embedded store, and hosts read the same from the new server', () =>
-    withDataDir(undefined, async (directory) => {
+    withDataDir(async (directory) => {
       const [from, to] = [embedded(join(directory, 'from')), embedded(join(directory, 'not yet', 'to'))];
       const roster = ROSTER.map((item) => JSON.stringify(item)).join('\n');
       const { known, tokens, read } = await stock(from, roster, 'g/1', USERS);
@@ -151,7 +151,7 @@ describe('rollcall migrate-store between engines', () => {
   const options = { skip: skipsPostgres };
   test('a real roster is the same after migrate-store to PostgreSQL and back', options, () =>
     withDatabase((databaseUrl) =>
-      withDataDir(undefined, async (directory) => {
+      withDataDir(async (directory) => {
         const from = embedded(join(directory, 'one'));
         const between = { dataDir: join(directory, 'none'), databaseUrl };
         const to = embedded(join(directory, 'other'));

@@ -35,7 +35,7 @@ export const serverAt = <Result>(
 export const withSmallStore = (
   use: (from: StoreSettings, to: StoreSettings) => Promise<void>,
 ): Promise<void> =>
-  withDataDir(undefined, async (directory) => {
+  withDataDir(async (directory) => {
     const from = embedded(join(directory, 'from'));
     await makeSmallStore(from);
     await use(from, embedded(join(directory, 'not yet', 'to')));

@@ -52,12 +52,12 @@ async function assertRest(from: StoreSettings, to: StoreSettings): Promise<void>
 
 describe('webhooks after rollcall migrate-store', () => {
   test('a webhook whose position is gone is read with behind, is not set active (410), and goes on after a replay', () =>
-    withDataDir(undefined, (directory) =>
+    withDataDir((directory) =>
       assertRest(embedded(join(directory, 'from')), embedded(join(directory, 'to'))),
     ));
 
   test('a webhook whose position is gone is the same on PostgreSQL', { skip: skipsPostgres }, () =>
-    withDataDir(undefined, (directory) =>
+    withDataDir((directory) =>
       withDatabase((databaseUrl) =>
         assertRest(embedded(join(directory, 'from')), { dataDir: join(directory, 'none'), databaseUrl }),
       ),

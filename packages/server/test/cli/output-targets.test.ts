@@ -23,11 +23,11 @@ import { embedded, makeSmallStore } from './stores.ts';
 
 /** Runs `use` in a directory, with the arguments of a backup of a small store and the text that it writes. */
 const withBackup = (use: (directory: string, args: readonly string[], text: string) => Promise<void>) =>
-  withDataDir(undefined, async (dataDir) => {
+  withDataDir(async (dataDir) => {
     await makeSmallStore(embedded(dataDir));
     const args = ['backup', '--quiet', '--data-dir', dataDir];
     const text = await rollcallOk(args);
-    await withDataDir(undefined, (directory) => use(directory, args, text));
+    await withDataDir((directory) => use(directory, args, text));
   });
 
 describe('the target of --output', () => {

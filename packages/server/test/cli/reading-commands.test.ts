@@ -91,7 +91,7 @@ describe('commands that only read', () => {
     { skip: skipsPostgres },
     () =>
       withDatabase((url) =>
-        withDataDir(undefined, async (directory) => {
+        withDataDir(async (directory) => {
           const file = join(directory, 'backup.jsonl');
           writeFileSync(file, EMPTY_BACKUP);
           await rollcallOk(['restore', '--dry-run', file], { env: { ROLLCALL_DATABASE_URL: url } });
@@ -104,7 +104,7 @@ describe('commands that only read', () => {
   );
 
   test('a command that reads is an error on an embedded store of an older schema, and does not migrate it', () =>
-    withDataDir(undefined, async (dataDir) => {
+    withDataDir(async (dataDir) => {
       await makeSmallStore(embedded(dataDir));
       const file = join(dataDir, 'rollcall.db');
       const older = new DatabaseSync(file);
@@ -132,7 +132,7 @@ describe('commands that only read', () => {
     }));
 
   test('a command whose data directory cannot be searched reports the reason, and not that there is no store', () =>
-    withDataDir(undefined, async (parent) => {
+    withDataDir(async (parent) => {
       // Nobody can search it, also not the account of these tests, for which no directory is closed.
       const dataDir = join(parent, 'loop');
       symlinkSync('loop', dataDir);

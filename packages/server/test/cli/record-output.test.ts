@@ -6,7 +6,7 @@ import { writeRecords } from '../../src/cli/records/record-output.ts';
 import { withDataDir } from '../support/server.ts';
 
 test('two runs that write one file at the same time each give it their whole text, and leave nothing beside it', () =>
-  withDataDir(undefined, async (directory) => {
+  withDataDir(async (directory) => {
     const path = join(directory, 'backup.jsonl');
     const { promise: isSecondHalfWritten, resolve: secondHalfWritten } = Promise.withResolvers<void>();
     const { promise: isFirstWritten, resolve: firstWritten } = Promise.withResolvers<void>();
@@ -32,7 +32,7 @@ test('two runs that write one file at the same time each give it their whole tex
   }));
 
 test('a file that replaces another one is not open to more accounts than that one, unless its mode is given', () =>
-  withDataDir(undefined, async (directory) => {
+  withDataDir(async (directory) => {
     await mkdir(directory, { recursive: true });
     const path = join(directory, 'roster.jsonl');
     async function* text() {

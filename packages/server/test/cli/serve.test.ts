@@ -16,8 +16,6 @@ import { until } from '../support/waiting.ts';
 import { cleanEnvironment, headersOfProject, KNOWN, requestsTo, rollcall, withServe } from './cli-process.ts';
 import { halfSent } from './half-sent.ts';
 
-const withFreshDir = <Result>(use: (dataDir: string) => Promise<Result>) => withDataDir(undefined, use);
-
 describe('starts of rollcall serve that fail', () => {
   const rejections: [string, string[], Record<string, string>, RegExp][] = [
     ['a bad value', ['--port', 'http'], {}, /^rollcall: --port: expected a whole number/],
@@ -42,7 +40,7 @@ describe('starts of rollcall serve that fail', () => {
   ];
   for (const [what, args, env, line] of rejections) {
     test(`a start with ${what} is one line and exit code 2, and creates nothing`, () =>
-      withFreshDir(async (dataDir) => {
+      withDataDir(async (dataDir) => {
         const ended = await rollcall(['serve', '--data-dir', dataDir, ...args], { env });
         assert.equal(ended.code, 2);
         assert.match(ended.stderr, line);
@@ -60,7 +58,7 @@ describe('starts of rollcall serve that fail', () => {
   });
 
   test('a start on a port that is in use is one line and exit code 1', () =>
-    withFreshDir(async (dataDir) => {
+    withDataDir(async (dataDir) => {
       const other = createServer().listen(0, '127.0.0.1');
       await once(other, 'listening');
       const { port } = other.address() as AddressInfo;
@@ -82,7 +80,7 @@ describe('starts of rollcall serve that fail', () => {
   ];
   for (const [name, env] of servers) {
     test(`a start with ${name} that does not answer is one line that names it and exit code 1`, () =>
-      withFreshDir(async (dataDir) => {
+      withDataDir(async (dataDir) => {
         const ended = await rollcall(['serve', '--port', '0', '--data-dir', dataDir], { env });
         assert.equal(ended.code, 1);
         assert.match(ended.stderr, new RegExp(`^rollcall: ${name} [^\\n]*127\\.0\\.0\\.1:1[^\\n]*\\n$`));
@@ -96,7 +94,7 @@ describe('starts of rollcall serve that fail', () => {
   ];
   for (const [what, write, line] of stores) {
     test(`a start with a store that ${what} is one line and exit code 1, and rollcall doctor reports the same`, () =>
-      withFreshDir(async (dataDir) => {
+      withDataDir(async (dataDir) => {
         write(join(dataDir, 'rollcall.db'));
         const ended = await rollcall(['serve', '--port', '0', '--data-dir', dataDir]);
         assert.equal(ended.code, 1);
@@ -109,7 +107,7 @@ describe('starts of rollcall serve that fail', () => {
   }
 
   test('a start with a data directory that another server has locked is one line and exit code 1, and the other server continues', () =>
-    withFreshDir((dataDir) =>
+    withDataDir((dataDir) =>
       withServe(dataDir, KNOWN, async ({ url }) => {
         const ended = await rollcall(['serve', '--port', '0', '--data-dir', dataDir]);
         assert.equal(ended.code, 1);
@@ -121,7 +119,7 @@ describe('starts of rollcall serve that fail', () => {
 
 describe('a server of rollcall serve', () => {
   test('a server warns once about ROLLCALL_ variables that are not settings', () =>
-    withFreshDir((dataDir) =>
+    withDataDir((dataDir) =>
       withServe(
         dataDir,
         KNOWN,
@@ -134,7 +132,7 @@ describe('a server of rollcall serve', () => {
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     test(`${signal} waits for a request in flight, and its write is durable`, () =>
-      withFreshDir(async (dataDir) => {
+      withDataDir(async (dataDir) => {
         await withServe(dataDir, KNOWN, async ({ url, process: server }) => {
           const upload = await halfSent(`${url}/v1/users/ada`, headersOfProject(), '{"name": "Ada"}');
           server.signal(signal);
@@ -151,7 +149,7 @@ describe('a server of rollcall serve', () => {
   }
 
   test('a signal that npm and the launcher repeat at once counts as one signal', () =>
-    withFreshDir((dataDir) =>
+    withDataDir((dataDir) =>
       withServe(dataDir, KNOWN, async ({ url, process: server }) => {
         const upload = await halfSent(`${url}/v1/users/ada`, headersOfProject(), '{"name": "Ada"}');
         server.signal('SIGINT');
@@ -163,7 +161,7 @@ describe('a server of rollcall serve', () => {
     ));
 
   test('a second signal ends the server at once, whatever is in flight', () =>
-    withFreshDir((dataDir) =>
+    withDataDir((dataDir) =>
       withServe(dataDir, KNOWN, async ({ url, process: server }) => {
         const upload = await halfSent(`${url}/v1/users/ada`, headersOfProject(), '{"name": "Ada"}');
         const signalling = setInterval(() => server.signal('SIGTERM'), 20);
@@ -176,7 +174,7 @@ describe('a server of rollcall serve', () => {
     ));
 
   test('a server killed with SIGKILL starts again on its data directory with every acknowledged write', () =>
-    withFreshDir(async (dataDir) => {
+    withDataDir(async (dataDir) => {
       await withServe(dataDir, KNOWN, async ({ url, process: server }) => {
         const answer = await send(url, 'PUT', '/v1/users/ada', {
           headers: headersOfProject(),
@@ -190,7 +188,7 @@ describe('a server of rollcall serve', () => {
     }));
 
   test('a server logs no secret and no token at any level', () =>
-    withFreshDir((dataDir) =>
+    withDataDir((dataDir) =>
       withServe(dataDir, [...KNOWN, '--log-level', 'trace'], async ({ url, process: server }) => {
         const headers = headersOfProject();
         await send(url, 'GET', '/v1/users', { headers });
@@ -209,7 +207,7 @@ const noCurl = spawnSync('curl', ['--version']).error === undefined ? false : 't
 
 describe('a first start', () => {
   test('a first start prints one customer and one project, once', () =>
-    withFreshDir(async (dataDir) => {
+    withDataDir(async (dataDir) => {
       const first = await withServe(dataDir, [], async ({ process: server }) => {
         server.signal('SIGTERM');
         return (await server.ended).stdout;
@@ -230,7 +228,7 @@ describe('a first start', () => {
     }));
 
   test('a first start logs none of the secrets that it prints', () =>
-    withFreshDir((dataDir) =>
+    withDataDir((dataDir) =>
       withServe(dataDir, ['--log-level', 'trace'], async ({ process: server }) => {
         server.signal('SIGTERM');
         const { stdout } = await server.ended;
@@ -243,7 +241,7 @@ describe('a first start', () => {
     ));
 
   test('a first start prints lines that work as pasted into a shell', { skip: noCurl }, () =>
-    withFreshDir((dataDir) =>
+    withDataDir((dataDir) =>
       withServe(dataDir, [], async ({ process: server, url }) => {
         const [, page = ''] = await server.output(/in a browser: (.*)/);
         assert.equal(page, `${url}/docs`);
@@ -270,7 +268,7 @@ describe('a first start', () => {
 });
 
 test('a server whose log cannot be written, as on a full disk, answers and stops like any other', () =>
-  withFreshDir(async (dataDir) => {
+  withDataDir(async (dataDir) => {
     const port = await freePort();
     const full = openSync('/dev/full', 'w');
     const serve = [LAUNCHER, 'serve', '--port', `${port}`, '--data-dir', dataDir, ...KNOWN];
@@ -294,7 +292,7 @@ test('a server whose log cannot be written, as on a full disk, answers and stops
   }));
 
 test('a first start that cannot print its credentials is exit code 1, and leaves them to the next start', () =>
-  withFreshDir(async (dataDir) => {
+  withDataDir(async (dataDir) => {
     const serve = [LAUNCHER, 'serve', '--port', '0', '--data-dir', dataDir];
     const full = openSync('/dev/full', 'w');
     const { status, stderr } = spawnSync(process.execPath, serve, {

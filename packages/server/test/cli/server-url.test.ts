@@ -27,7 +27,7 @@ function descriptions({ url, token }: Project): Variables[] {
 
 /** Runs a command in a directory that has a roster. */
 const run = (args: readonly string[], env: Variables) =>
-  withDataDir(undefined, async (cwd) => {
+  withDataDir(async (cwd) => {
     await writeFile(join(cwd, 'roster.jsonl'), '{"type":"user","id":"ada"}\n');
     return rollcall(args, { env, cwd });
   });

@@ -14,7 +14,6 @@ import { embedded, ownersOf, withOpenStore } from './stores.ts';
 const SECRET = 'a secret of sufficient length';
 const OTHER_SECRET = 'another secret of sufficient length';
 const NO_CREDENTIALS = { customerId: null, customerSecret: null, projectId: null, projectSecret: null };
-const withFreshDir = <Result>(use: (dataDir: string) => Promise<Result>) => withDataDir(undefined, use);
 
 /** Starts and stops a server; returns its announcement. */
 async function startOnce(dataDir: string, overrides: Partial<Settings>): Promise<string[]> {
@@ -34,7 +33,7 @@ const secretOf = (dataDir: string, project: string) =>
 
 describe('the customer and the project of the settings', () => {
   test('the customer and the project of the settings are created when missing, the project for that customer', () =>
-    withFreshDir(async (dataDir) => {
+    withDataDir(async (dataDir) => {
       const both = { customerId: 'c', customerSecret: SECRET, projectId: 'p', projectSecret: SECRET };
       assert.deepEqual(await startOnce(dataDir, both), []);
       assert.deepEqual(await owners(dataDir), ['c: p']);
@@ -48,7 +47,7 @@ describe('the customer and the project of the settings', () => {
     }));
 
   test('an existing customer and project of the settings retain their secrets', () =>
-    withFreshDir(async (dataDir) => {
+    withDataDir(async (dataDir) => {
       const both = { customerId: 'c', customerSecret: SECRET, projectId: 'p', projectSecret: SECRET };
       await startOnce(dataDir, both);
       await startOnce(dataDir, { ...both, customerSecret: OTHER_SECRET, projectSecret: OTHER_SECRET });
@@ -58,7 +57,7 @@ describe('the customer and the project of the settings', () => {
     }));
 
   test('a project of the settings without a customer belongs to the first customer', () =>
-    withFreshDir(async (dataDir) => {
+    withDataDir(async (dataDir) => {
       await startOnce(dataDir, { customerId: 'b', customerSecret: SECRET });
       await startOnce(dataDir, { customerId: 'a', customerSecret: SECRET });
       await startOnce(dataDir, { projectId: 'p', projectSecret: SECRET });
@@ -66,7 +65,7 @@ describe('the customer and the project of the settings', () => {
     }));
 
   test('a project of the settings without a customer belongs to a new customer on a new store, and nothing is announced', () =>
-    withFreshDir(async (dataDir) => {
+    withDataDir(async (dataDir) => {
       assert.deepEqual(await startOnce(dataDir, { projectId: 'p', projectSecret: SECRET }), []);
       const [only, ...others] = await owners(dataDir);
       assert.match(only ?? '', /^cus_\S+: p$/);
@@ -74,7 +73,7 @@ describe('the customer and the project of the settings', () => {
     }));
 
   test('a project whose ID is longer than a name is named by its first 256 characters', () =>
-    withFreshDir(async (dataDir) => {
+    withDataDir(async (dataDir) => {
       const id = '🦉'.repeat(320);
       await startOnce(dataDir, {
         customerId: id,
@@ -93,7 +92,7 @@ describe('the customer and the project of the settings', () => {
 
 describe('a first start without settings', () => {
   test('a first start without settings creates one customer with one project and announces their secrets, once', () =>
-    withFreshDir(async (dataDir) => {
+    withDataDir(async (dataDir) => {
       const [text = '', ...more] = await startOnce(dataDir, {});
       assert.deepEqual(more, []);
       const [, project = ''] = /project ID +(\S+)/.exec(text) ?? [];
@@ -106,7 +105,7 @@ describe('a first start without settings', () => {
 
   test('a first start that fails to listen leaves the announcement to the next start', () =>
     withServer({}, (running) =>
-      withFreshDir(async (dataDir) => {
+      withDataDir(async (dataDir) => {
         const port = Number(new URL(running.url).port);
         await assert.rejects(startOnce(dataDir, { port }), ListenError);
         assert.equal((await startOnce(dataDir, {})).length, 1);
@@ -117,7 +116,7 @@ describe('a first start without settings', () => {
 describe('a start that fails', () => {
   test('a start that fails to listen closes everything that it opened', () =>
     withServer({}, (running) =>
-      withFreshDir(async (dataDir) => {
+      withDataDir(async (dataDir) => {
         const port = Number(new URL(running.url).port);
         await assert.rejects(startOnce(dataDir, { ...NO_CREDENTIALS, port }), ListenError);
         // The directory is free again, for a server that checks what it leaves open.
@@ -135,7 +134,7 @@ describe('a start that fails', () => {
 });
 
 test('closing a server twice closes it once', () =>
-  withFreshDir(async (dataDir) => {
+  withDataDir(async (dataDir) => {
     const server = await start(testSettings(dataDir), { log: pino({ level: 'silent' }) });
     await Promise.all([server.close(), server.close()]);
     await server.close();
@@ -149,7 +148,7 @@ const json = () => ({
 });
 
 test('closing a server waits for drainMs at most for a request that does not end', () =>
-  withFreshDir(async (dataDir) => {
+  withDataDir(async (dataDir) => {
     const server = await start(testSettings(dataDir), { log: pino({ level: 'silent' }), drainMs: 1 });
     const upload = await halfSent(`${server.url}/v1/users/ada`, json(), '{"name": "Ada"}');
     await server.close();
@@ -157,7 +156,7 @@ test('closing a server waits for drainMs at most for a request that does not end
   }));
 
 test('closing a server does not wait for idle keep-alive connections', () =>
-  withFreshDir(async (dataDir) => {
+  withDataDir(async (dataDir) => {
     const drainMs = 2 ** 31 - 1;
     const server = await start(testSettings(dataDir), { log: pino({ level: 'silent' }), drainMs });
     const agent = new Agent({ keepAlive: true });

@@ -35,7 +35,7 @@ describe('standard error that cannot be written', () => {
     ['closed', '2>&-'],
   ] as const)
     test(`the exit code and the output of a command are the same where standard error is ${name}`, () =>
-      withDataDir(undefined, async (directory) => {
+      withDataDir(async (directory) => {
         await makeSmallStore(embedded(directory));
         writeFileSync(join(directory, 'wrong'), '{');
         for (const [what, args, code, stdout] of CASES) {

@@ -20,7 +20,7 @@ const VALUES: Readonly<Record<string, { readonly text: string; readonly others: 
 
 /** Runs `use` with a function that writes a file and returns its path. */
 const withFiles = (use: (write: (content: string | Buffer) => string) => Promise<void>) =>
-  withDataDir(undefined, async (directory) => {
+  withDataDir(async (directory) => {
     mkdirSync(directory, { recursive: true });
     let count = 0;
     await use((content) => {
@@ -143,7 +143,7 @@ describe('settings that are in files', () => {
     withFiles(async (write) => {
       const secret = write(`${PROJECT.secret}\r\n`);
       const server = { ROLLCALL_PROJECT_ID: PROJECT.id, ROLLCALL_PROJECT_SECRET_FILE: secret };
-      await withDataDir(undefined, (dataDir) =>
+      await withDataDir((dataDir) =>
         withServe(
           dataDir,
           [],

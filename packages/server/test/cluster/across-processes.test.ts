@@ -17,10 +17,7 @@ describe('a write on one process', { skip }, () => {
   async function two(): Promise<[Project, Project]> {
     const [here, there] = await cluster.project();
     assert.ok(here !== undefined && there !== undefined);
-    await here.seed({
-      users: [{ id: 'ada' }, { id: 'bob' }],
-      groups: [{ id: 'g', name: 'G', members: ['ada', 'bob'] }],
-    });
+    await here.seedGroup('g', 'ada', 'bob');
     return [here, there];
   }
 

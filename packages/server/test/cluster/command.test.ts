@@ -69,7 +69,7 @@ async function withCommand(
 
 /** Pastes the lines into a shell, and gives the answers. */
 async function paste(lines: string): Promise<string> {
-  return await withDataDir(undefined, async (directory) => {
+  return await withDataDir(async (directory) => {
     const [output = ''] = await runInBash([lines], { url: 'http://127.0.0.1', directory });
     return output;
   });

@@ -37,14 +37,10 @@ describe('connections on two processes', { skip }, () => {
       const [doomed, other] = cluster.nodes;
       const projects = await createProject([doomed?.url as string, other?.url as string]);
       const [first, second] = projects as [Project, Project];
-      const users = ['closed', 'stays', 'last'];
-      await first.seed({
-        users: users.map((id) => ({ id })),
-        groups: [{ id: 'g', name: 'G', members: users }],
-      });
-      const watcher = await StreamReader.open(second, '/v1/groups/g/presence');
+      await first.seedGroup('g', 'closed', 'stays', 'last');
+      using watcher = await StreamReader.open(second, '/v1/groups/g/presence');
       await watcher.snapshot();
-      const staying = await openStream(second, 'stays', 'page');
+      using _staying = await openStream(second, 'stays', 'page');
       const closing = [
         { userId: 'stays', connectionID: 'page' },
         { userId: 'closed', connectionID: 'tab' },
@@ -69,8 +65,6 @@ describe('connections on two processes', { skip }, () => {
       const received = (await watcher.changes(4)).map(({ type, data }) => `${type} ${data.id}`);
       assert.deepEqual(received, ['arrived stays', 'arrived closed', 'departed closed', 'arrived last']);
       assert.deepEqual(Object.keys(await new Presence(second).ephemeral()), ['last', 'stays']);
-      staying.close();
-      watcher.close();
       for (const project of projects) project.close();
     }));
 });

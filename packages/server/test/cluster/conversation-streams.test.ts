@@ -2,13 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { startCluster } from '../../../../cluster/start-cluster.ts';
-import { closing } from '../support/closing.ts';
 import { markdown, messageOf, messagePath, threadOf, threadPath, write } from '../support/conversation.ts';
 import { shownMessages, shownThreads } from '../support/conversation-model.ts';
 import type { StreamEvent } from '../support/event-parser.ts';
 import { expectDone, expectOk } from '../support/expect.ts';
 import type { Project } from '../support/project-client.ts';
-import { StreamReader } from '../support/stream-reader.ts';
+import { StreamReader, together } from '../support/stream-reader.ts';
 import { createProject, KNOWN, oneCluster, showFailures, skip, withSharedServers } from './cluster-case.ts';
 
 const MESSAGES = '/v1/threads/t/messages';
@@ -17,30 +16,13 @@ const CALLERS = 6;
 const APPENDS_EACH = 15;
 
 async function converse(project: Project): Promise<void> {
-  await project.seed({
-    users: [{ id: 'u' }, { id: 'v' }],
-    groups: [{ id: 'g', name: 'G', members: ['u', 'v'] }],
-  });
+  await project.seedGroup('g', 'u', 'v');
   expectDone(await project.put(threadPath('t'), { groupID: 'g', name: 'T' }));
   expectDone(await write(project, 't', 'm', { content: markdown('') }));
 }
 
 const append = async (project: Project, text: string) =>
   expectOk(await project.post(`${messagePath('t', 'm')}/append`, { text }));
-
-async function withReaders(
-  projects: readonly Project[],
-  path: string,
-  use: (readers: readonly StreamReader[]) => Promise<void>,
-): Promise<void> {
-  const readers = await Promise.all(projects.map((project) => StreamReader.open(project, path)));
-  try {
-    for (const reader of readers) await reader.snapshot();
-    await use(readers);
-  } finally {
-    for (const reader of readers) reader.close();
-  }
-}
 
 /** The messages and removals in their order; an append may come as several events, or with others as one. */
 const orderOf = (events: readonly StreamEvent[]) =>
@@ -59,62 +41,61 @@ describe('streams of a conversation on several processes', { skip }, () => {
 
   test('appends and messages of all processes reach the readers of each process, in the same order', async () => {
     const projects = await conversing();
-    await withReaders(projects, MESSAGES, async (readers) => {
-      const callers = Array.from({ length: CALLERS }, async (_, caller) => {
-        const project = projects[caller % projects.length] as Project;
-        for (let step = 0; step < APPENDS_EACH; step += 1) {
-          await append(project, `<${caller}:${step}>`);
-          if (step % 5 === 0) expectDone(await write(project, 't', `m ${caller} ${step}`));
-        }
-      });
-      await Promise.all(callers);
-      expectDone(await write(projects[0], 't', 'last'));
-      const { plaintext } = await messageOf(projects[1], 't', 'm');
-      for (const reader of readers) {
-        await reader.until('the last message', () => 'last' in shownMessages(reader.events));
-        assert.equal(shownMessages(reader.events).m, plaintext);
+    using readers = await together(projects.map((project) => StreamReader.open(project, MESSAGES)));
+    for (const reader of readers) await reader.snapshot();
+    const callers = Array.from({ length: CALLERS }, async (_, caller) => {
+      const project = projects[caller % projects.length] as Project;
+      for (let step = 0; step < APPENDS_EACH; step += 1) {
+        await append(project, `<${caller}:${step}>`);
+        if (step % 5 === 0) expectDone(await write(project, 't', `m ${caller} ${step}`));
       }
-      const [first, ...others] = readers.map(({ events }) => orderOf(events));
-      assert.equal(first?.length, 1 + (CALLERS * APPENDS_EACH) / 5);
-      for (const other of others) assert.deepEqual(other, first);
     });
+    await Promise.all(callers);
+    expectDone(await write(projects[0], 't', 'last'));
+    const { plaintext } = await messageOf(projects[1], 't', 'm');
+    for (const reader of readers) {
+      await reader.until('the last message', () => 'last' in shownMessages(reader.events));
+      assert.equal(shownMessages(reader.events).m, plaintext);
+    }
+    const [first, ...others] = readers.map(({ events }) => orderOf(events));
+    assert.equal(first?.length, 1 + (CALLERS * APPENDS_EACH) / 5);
+    for (const other of others) assert.deepEqual(other, first);
   });
 
   test('a reader of messages resumes on another process, with nothing twice and nothing missing', async () => {
     const [here, there] = await conversing();
-    await withReaders([here], MESSAGES, async ([reader]) => {
-      assert.ok(reader !== undefined);
-      await append(there, 'In');
-      await reader.until('the text', () => shownMessages(reader.events).m === 'In');
-      const { lastEventId } = reader.parser;
-      reader.close();
-      await append(here, ' June');
-      await using next = closing(await StreamReader.open(there, MESSAGES, { 'last-event-id': lastEventId }));
-      await next.until('the message', () => next.events.length === 1);
-      assert.equal(shownMessages([...reader.events, ...next.events]).m, 'In June');
-      assert.equal(next.of('snapshot').length, 0);
-    });
+    using reader = await StreamReader.open(here, MESSAGES);
+    await reader.snapshot();
+    await append(there, 'In');
+    await reader.until('the text', () => shownMessages(reader.events).m === 'In');
+    const { lastEventId } = reader.parser;
+    reader.close();
+    await append(here, ' June');
+    using next = await StreamReader.open(there, MESSAGES, { 'last-event-id': lastEventId });
+    await next.until('the message', () => next.events.length === 1);
+    assert.equal(shownMessages([...reader.events, ...next.events]).m, 'In June');
+    assert.equal(next.of('snapshot').length, 0);
   });
 
   test('a reader of threads sees a message, a change and a removal of another process, and begins anew on another one', async () => {
     const projects = await conversing();
     const [here, there] = projects;
     expectDone(await here.put(threadPath('gone'), { groupID: 'g', name: 'Gone' }));
-    await withReaders(projects, THREADS, async (readers) => {
-      expectDone(await write(here, 't', 'n'));
-      expectDone(await there.put(threadPath('t'), { name: 'Renamed' }));
-      expectDone(await there.delete(threadPath('gone')));
-      const thread = await threadOf(there, 't');
-      for (const reader of readers) {
-        const shown = () => shownThreads(reader.events);
-        await reader.until('the thread', () => shown().t?.name === 'Renamed' && shown().t?.total === 2);
-        await reader.until('the removal', () => shown().gone === undefined);
-        assert.deepEqual(shown(), { t: thread });
-      }
-      const headers = { 'last-event-id': readers[0]?.parser.lastEventId ?? '' };
-      await using next = closing(await StreamReader.open(there, THREADS, headers));
-      assert.deepEqual(shownThreads([await next.snapshot()]), { t: thread });
-    });
+    using readers = await together(projects.map((project) => StreamReader.open(project, THREADS)));
+    for (const reader of readers) await reader.snapshot();
+    expectDone(await write(here, 't', 'n'));
+    expectDone(await there.put(threadPath('t'), { name: 'Renamed' }));
+    expectDone(await there.delete(threadPath('gone')));
+    const thread = await threadOf(there, 't');
+    for (const reader of readers) {
+      const shown = () => shownThreads(reader.events);
+      await reader.until('the thread', () => shown().t?.name === 'Renamed' && shown().t?.total === 2);
+      await reader.until('the removal', () => shown().gone === undefined);
+      assert.deepEqual(shown(), { t: thread });
+    }
+    const headers = { 'last-event-id': readers[0]?.parser.lastEventId ?? '' };
+    using next = await StreamReader.open(there, THREADS, headers);
+    assert.deepEqual(shownThreads([await next.snapshot()]), { t: thread });
   });
 
   test('a member who is removed on one process loses the streams of another one, and other readers do not', async () => {
@@ -122,11 +103,9 @@ describe('streams of a conversation on several processes', { skip }, () => {
     const { Browser } = await import('../support/browser.ts');
     const open = (user: string, path: string) =>
       StreamReader.open({ url: there.url, token: Browser.of(there, user).token }, path);
-    const [v, list, u] = [
-      await open('v', '/v1/client/threads/t/messages'),
-      await open('v', '/v1/client/threads?groupID=g'),
-      await open('u', '/v1/client/threads/t/messages'),
-    ];
+    using v = await open('v', '/v1/client/threads/t/messages');
+    using list = await open('v', '/v1/client/threads?groupID=g');
+    using u = await open('u', '/v1/client/threads/t/messages');
     for (const reader of [v, list, u]) await reader.snapshot();
     expectDone(await here.post('/v1/groups/g/members', { remove: ['v'] }));
     for (const reader of [v, list]) {
@@ -134,7 +113,6 @@ describe('streams of a conversation on several processes', { skip }, () => {
       assert.equal(reader.of('error')[0]?.data.error, 'group_not_found');
     }
     assert.equal(u.hasEnded, false);
-    u.close();
   });
 });
 
@@ -149,7 +127,8 @@ describe('streams of a conversation one of whose processes is killed', { skip },
       ];
       await converse(other);
       const open = (project: Project, headers = {}) => StreamReader.open(project, MESSAGES, headers);
-      const [lost, steady] = [await open(doomed), await open(other)];
+      using lost = await open(doomed);
+      using steady = await open(other);
       for (const reader of [lost, steady]) await reader.snapshot();
       const appends = async (project: Project, name: string) => {
         for (let step = 0; step < 50; step += 1) {
@@ -163,11 +142,11 @@ describe('streams of a conversation one of whose processes is killed', { skip },
       await Promise.all([appends(doomed, 'doomed'), appends(other, 'other')]);
       await lost.ended();
       const last = lost.events.at(-1)?.id ?? '';
-      const next = await open(other, { 'last-event-id': last });
+      using next = await open(other, { 'last-event-id': last });
       const { plaintext } = await messageOf(other, 't', 'm');
       await steady.until('all texts', () => shownMessages(steady.events).m === plaintext);
       await next.until('all texts', () => shownMessages([...lost.events, ...next.events]).m === plaintext);
       assert.equal(next.of('snapshot').length, 0);
-      for (const closed of [steady, next, doomed, other]) closed.close();
+      for (const project of [doomed, other]) project.close();
     }));
 });

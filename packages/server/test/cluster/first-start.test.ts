@@ -75,7 +75,7 @@ describe(`${PROCESSES} processes that start at once on an empty database`, { ski
 });
 
 test('one of several first starts on one store creates the customer and the project', () =>
-  withDataDir(undefined, (dataDir) =>
+  withDataDir((dataDir) =>
     withOpenStore(embedded(dataDir), async (store) => {
       const made = await Promise.all(Array.from({ length: PROCESSES }, () => createFirst(store, Date.now())));
       const [first, ...others] = made.filter((credentials) => credentials !== null);

@@ -8,7 +8,7 @@ import { type Call, callOf, createRegisters } from '../faults/register.ts';
 import { Random } from '../sim/random.ts';
 import { Presence } from '../support/presence-client.ts';
 import type { Project } from '../support/project-client.ts';
-import { StreamReader } from '../support/stream-reader.ts';
+import { StreamReader, together } from '../support/stream-reader.ts';
 import { until } from '../support/waiting.ts';
 import { createProject, KNOWN, showFailures, skip, withSharedServers } from './cluster-case.ts';
 
@@ -83,39 +83,32 @@ describe('presence that a killed process has set', { skip }, () => {
     withThree({ ROLLCALL_PRESENCE_TTL_SECONDS: `${TTL_SECONDS}` }, async ({ nodes, projects }) => {
       const [first, second, third] = projects as [Project, Project, Project];
       const users = ['ada', 'bob', 'cyd'];
-      await first.seed({
-        users: users.map((id) => ({ id })),
-        groups: [{ id: 'g', name: 'G', members: users }],
-      });
+      await first.seedGroup('g', ...users);
       const open = (project: Project) => StreamReader.open(project, '/v1/groups/g/presence');
-      const readers = await Promise.all([second, third].map(open));
-      try {
-        for (const reader of readers) await reader.snapshot();
-        for (const user of users) await new Presence(first).set(user, { page: user });
-        await nodes[0]?.process.end('SIGKILL');
-        assert.deepEqual(Object.keys(await new Presence(second).ephemeral()), users);
-        await until('the departures', () =>
-          readers.every((reader) => reader.of('departed').length >= users.length),
-        );
-        for (const project of [second, third]) assert.deepEqual(await new Presence(project).ephemeral(), {});
-        // This arrival comes after all events of the departures.
-        await new Presence(third).set('ada', { page: 'after' });
-        await until('the arrival', () =>
-          readers.every((reader) => reader.events.at(-1)?.data.location.page === 'after'),
-        );
-        const [one, other] = readers.map((reader) =>
-          reader.events.slice(1).map(({ type, data }) => `${type} ${data.id} ${data.reason ?? ''}`.trim()),
-        );
-        assert.deepEqual(one, other);
-        assert.deepEqual(one?.toSorted(), [
-          'arrived ada',
-          'arrived ada',
-          'arrived bob',
-          'arrived cyd',
-          ...users.map((user) => `departed ${user} expired`),
-        ]);
-      } finally {
-        for (const reader of readers) reader.close();
-      }
+      using readers = await together([second, third].map(open));
+      for (const reader of readers) await reader.snapshot();
+      for (const user of users) await new Presence(first).set(user, { page: user });
+      await nodes[0]?.process.end('SIGKILL');
+      assert.deepEqual(Object.keys(await new Presence(second).ephemeral()), users);
+      await until('the departures', () =>
+        readers.every((reader) => reader.of('departed').length >= users.length),
+      );
+      for (const project of [second, third]) assert.deepEqual(await new Presence(project).ephemeral(), {});
+      // This arrival comes after all events of the departures.
+      await new Presence(third).set('ada', { page: 'after' });
+      await until('the arrival', () =>
+        readers.every((reader) => reader.events.at(-1)?.data.location.page === 'after'),
+      );
+      const [one, other] = readers.map((reader) =>
+        reader.events.slice(1).map(({ type, data }) => `${type} ${data.id} ${data.reason ?? ''}`.trim()),
+      );
+      assert.deepEqual(one, other);
+      assert.deepEqual(one?.toSorted(), [
+        'arrived ada',
+        'arrived ada',
+        'arrived bob',
+        'arrived cyd',
+        ...users.map((user) => `departed ${user} expired`),
+      ]);
     }));
 });

@@ -68,7 +68,7 @@ async function sendRequests(project: Project, isOver: () => boolean): Promise<st
 describe('an upgrade, one process after the other', { skip }, () => {
   test('processes of the older version continue during and after the migration, without a restart', () =>
     withSharedServers((servers) =>
-      withDataDir(undefined, async (directory) => {
+      withDataDir(async (directory) => {
         await using old = await startCluster({ ...options(servers), processes: 2, port: 0 });
         const projects = await projectsOf(old.nodes);
         await seed(projects[0]);
@@ -93,7 +93,7 @@ describe('an upgrade, one process after the other', { skip }, () => {
 
   test('a migration waits for a long write that is under way', () =>
     withSharedServers((servers) =>
-      withDataDir(undefined, async (directory) => {
+      withDataDir(async (directory) => {
         await using old = await startCluster({ ...options(servers), processes: 1, port: 0 });
         const [project] = (await projectsOf(old.nodes)) as [Project];
         await seed(project);
@@ -125,22 +125,17 @@ describe('an upgrade, one process after the other', { skip }, () => {
       await using cluster = await startCluster({ ...options(servers), processes: 2, port: 0 });
       const [here, there] = (await projectsOf(cluster.nodes)) as [Project, Project];
       await seed(here);
-      const reader = await StreamReader.open(there, STREAM);
-      const resumed: StreamReader[] = [];
-      try {
-        const { id } = await reader.snapshot();
-        await publishUnknown(servers, here.id);
-        await new Presence(here).set('ann', { page: 'after' });
-        const hasAll = ({ events }: StreamReader) => JSON.stringify(events).includes('after');
-        await until('a reader has the event after it', () => hasAll(reader));
-        resumed.push(await StreamReader.open(there, STREAM, { 'last-event-id': id }));
-        await until('a resumed reader has both events', () => resumed.every(hasAll));
-        await here.put('/v1/users/ann', { status: 'deleted' });
-        await withinASecond('ann is away', async () => (await new Presence(there).everyone()).length === 0);
-        await until('the departure is published', () => reader.of('departed').length > 0);
-      } finally {
-        for (const each of [reader, ...resumed]) each.close();
-      }
+      using reader = await StreamReader.open(there, STREAM);
+      const { id } = await reader.snapshot();
+      await publishUnknown(servers, here.id);
+      await new Presence(here).set('ann', { page: 'after' });
+      const hasAll = ({ events }: StreamReader) => JSON.stringify(events).includes('after');
+      await until('a reader has the event after it', () => hasAll(reader));
+      using resumed = await StreamReader.open(there, STREAM, { 'last-event-id': id });
+      await until('a resumed reader has both events', () => hasAll(resumed));
+      await here.put('/v1/users/ann', { status: 'deleted' });
+      await withinASecond('ann is away', async () => (await new Presence(there).everyone()).length === 0);
+      await until('the departure is published', () => reader.of('departed').length > 0);
     }));
 });
 
@@ -166,24 +161,15 @@ async function assertDataIsShared(old: readonly Project[], newer: readonly Clust
 
 /** Publishes a change and a group's event of unknown kinds. */
 async function publishUnknown({ databaseUrl, redisUrl }: SharedServers, projectId: string): Promise<void> {
-  const store = await openPostgresStore({ url: databaseUrl });
-  const presence = await openRedisPresence({ url: redisUrl });
-  const redis = new Redis(redisUrl);
-  try {
-    const project = await store.projects.find(projectId);
-    assert.ok(project !== null);
-    const event = { type: 'waved', userIds: ['ann'], at: { x: 1 } };
-    await presence.publish(
-      { project: project.key, groupId: 'g' },
-      event as unknown as GroupEvent,
-      Date.now(),
-    );
-    const { prefix, db } = parseRedisUrl(redisUrl);
-    const message = JSON.stringify({ publisher: 'newer', change: { type: 'party', guests: [1] } });
-    assert.equal(await redis.publish(`${prefix}:${db}:{changes}`, message), 2);
-  } finally {
-    redis.disconnect();
-    await presence.close();
-    await store.close();
-  }
+  await using store = closing(await openPostgresStore({ url: databaseUrl }));
+  await using presence = closing(await openRedisPresence({ url: redisUrl }));
+  using opened = new DisposableStack();
+  const redis = opened.adopt(new Redis(redisUrl), (client) => client.disconnect());
+  const project = await store.projects.find(projectId);
+  assert.ok(project !== null);
+  const event = { type: 'waved', userIds: ['ann'], at: { x: 1 } };
+  await presence.publish({ project: project.key, groupId: 'g' }, event as unknown as GroupEvent, Date.now());
+  const { prefix, db } = parseRedisUrl(redisUrl);
+  const message = JSON.stringify({ publisher: 'newer', change: { type: 'party', guests: [1] } });
+  assert.equal(await redis.publish(`${prefix}:${db}:{changes}`, message), 2);
 }

@@ -17,7 +17,7 @@ for (const [heading, result] of [
   ['## Kubernetes with Helm', /secretName: "rollcall-secrets"[\s\S]*host: "rollcall\.example\.com"/],
 ] as const) {
   test(`docs/deploying.md: the commands of "${heading}" run as written`, { skip: skipsKubernetes }, () =>
-    withDataDir(undefined, async (directory) => {
+    withDataDir(async (directory) => {
       mkdirSync(directory, { recursive: true });
       cpSync(join(ROOT, 'deploy'), join(directory, 'deploy'), { recursive: true });
       const tools = Object.values(programs).flatMap((path) => (path === undefined ? [] : [dirname(path)]));

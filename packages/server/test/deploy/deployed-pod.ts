@@ -121,7 +121,7 @@ export async function assertSettings(
   objects: Objects,
   secrets: Readonly<Record<string, string>>,
 ): Promise<void> {
-  await withDataDir(undefined, async (directory) => {
+  await withDataDir(async (directory) => {
     const { env, envFrom, volumeMounts } = containerOf(objects);
     const configMap = only(objects, 'ConfigMap');
     assert.deepEqual(envFrom, [{ configMapRef: { name: configMap.metadata.name } }]);

@@ -44,7 +44,7 @@ const EVERYTHING = {
 
 /** Renders the chart with values in a file, as operators have them. */
 async function chart(values: object, release = 'rollcall'): Promise<KubernetesObject[]> {
-  return withDataDir(undefined, async (directory) => {
+  return withDataDir(async (directory) => {
     await mkdir(directory, { recursive: true });
     const file = join(directory, 'values.yaml');
     writeFileSync(file, JSON.stringify(values));
@@ -64,7 +64,7 @@ function comparable(objects: readonly KubernetesObject[]): unknown {
 
 describe('deploy/helm/rollcall', { skip: skipsKubernetes }, () => {
   test('deploy/helm/rollcall has no complaints of helm lint, and can be packaged', () =>
-    withDataDir(undefined, async (directory) => {
+    withDataDir(async (directory) => {
       const set = Object.entries(SECRETS).map(([name, value]) => `secrets.${name}=${value}`);
       helm('lint', '--strict', '--quiet', CHART, '--set', set.join());
       helm('package', CHART, '--destination', directory);

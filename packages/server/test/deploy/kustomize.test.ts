@@ -25,7 +25,7 @@ const URLS = { DATABASE_URL: 'postgres://u:p@db/rollcall', REDIS_URL: 'rediss://
 
 /** A copy of the manifests with the secrets that make-secrets.sh writes. */
 const withProduction = (use: (overlay: string) => Promise<void>) =>
-  withDataDir(undefined, async (directory) => {
+  withDataDir(async (directory) => {
     cpSync(join(ROOT, 'deploy/kubernetes'), directory, { recursive: true });
     const overlay = join(directory, 'overlays/production');
     const script = join(directory, 'make-secrets.sh');
@@ -121,7 +121,7 @@ describe('deploy/kubernetes/make-secrets.sh', () => {
     }));
 
   test('make-secrets.sh names the variable that it needs', () =>
-    withDataDir(undefined, async (directory) => {
+    withDataDir(async (directory) => {
       const script = join(ROOT, 'deploy/kubernetes/make-secrets.sh');
       const { status, stderr } = spawnSync(script, [directory], {
         encoding: 'utf8',

@@ -24,7 +24,7 @@ export async function assertPaths(objects: readonly KubernetesObject[]): Promise
     paths.some(
       ({ path, pathType }) => request === path || (pathType === 'Prefix' && request.startsWith(`${path}/`)),
     );
-  await withDataDir(undefined, (dataDir) =>
+  await withDataDir((dataDir) =>
     withServe(dataDir, KNOWN, async ({ url }) => {
       for (const path of inner) {
         assert.equal((await send(url, 'GET', path)).status, 200, path);

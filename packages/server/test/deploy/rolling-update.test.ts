@@ -49,10 +49,7 @@ describe('a rolling update behind a balancer', { skip: skipsServers || skipsHapr
         const projects = await createProject(urls);
         const [project] = projects as [Project];
         const users = urls.map((_, index) => `host-${index}`);
-        await project.seed({
-          users: users.map((id) => ({ id })),
-          groups: [{ id: 'g', name: 'G', members: users }],
-        });
+        await project.seedGroup('g', ...users);
 
         let isOver = false;
         const after = await ResumingReader.now(project);

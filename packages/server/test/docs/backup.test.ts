@@ -14,7 +14,7 @@ const [backup = '', restore = '', copy = '', replace = '', ...others] = shellBlo
 const ways = { 'a backup': [backup, restore], 'a copy of the file': [copy, replace] };
 for (const [what, [save = '', bringBack = '']] of Object.entries(ways)) {
   test(`docs/operations.md: ${what} that is made beside a running server restores the store`, () =>
-    withDataDir(undefined, async (directory) => {
+    withDataDir(async (directory) => {
       assert.deepEqual(others, []);
       const dataDir = join(directory, 'data');
       await withServe(dataDir, KNOWN, async ({ url, process: server }) => {

@@ -30,7 +30,7 @@ interface Compose {
 
 /** Runs make-env.sh in an empty folder and returns the file that it wrote. */
 async function madeEnvironment(): Promise<Record<string, string>> {
-  return await withDataDir(undefined, async (directory) => {
+  return await withDataDir(async (directory) => {
     mkdirSync(join(directory, 'deploy'));
     const script = join(directory, 'deploy/make-env.sh');
     copyFileSync(join(ROOT, 'deploy/make-env.sh'), script);

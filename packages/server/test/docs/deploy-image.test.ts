@@ -52,7 +52,7 @@ describe('deploy/Dockerfile', () => {
       const [code] = await once(child, 'exit');
       return code;
     };
-    await withDataDir(undefined, (dataDir) =>
+    await withDataDir((dataDir) =>
       withServe(dataDir, KNOWN, async ({ url }) => {
         assert.equal(await check(new URL(url).port), 0);
       }),

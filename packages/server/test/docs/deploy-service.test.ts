@@ -32,7 +32,7 @@ describe('deploy/rollcall.service', () => {
   });
 
   test('deploy/rollcall.service is a unit that systemd accepts', { skip: noSystemd }, () =>
-    withDataDir(undefined, async (directory) => {
+    withDataDir(async (directory) => {
       const file = join(directory, 'rollcall.service');
       writeFileSync(file, unit.replaceAll('/opt/rollcall', ROOT));
       const { status, stderr } = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' });

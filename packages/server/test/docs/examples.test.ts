@@ -18,7 +18,7 @@ interface Ran {
 
 /** Pastes the examples of a page into a shell, beside a server that has just been started for the first time. */
 const runOnFirstStart = (examples: readonly Example[]): Promise<Ran> =>
-  withDataDir(undefined, (directory) =>
+  withDataDir((directory) =>
     withServe(join(directory, 'data'), [], async ({ url }) => {
       const blocks = examples.map(({ code }) => code);
       const outputs = await runInBash(blocks, { url, directory });

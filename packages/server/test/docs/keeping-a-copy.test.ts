@@ -73,7 +73,7 @@ async function changeEverything(project: Project): Promise<void> {
 }
 
 test('docs/keeping-a-copy.md: the example has at most 40 lines, follows changes of every kind, resumes after a restart, and reads everything anew after 410', () =>
-  withDataDir(undefined, async (directory) => {
+  withDataDir(async (directory) => {
     const project = await server.project();
     await project.seed({
       users: Array.from({ length: 1_100 }, (_, index) => ({ id: `user ${index}`, name: 'U' })),

@@ -48,7 +48,7 @@ test(
   { skip: skipsPostgres },
   () =>
     withDatabase((databaseUrl) =>
-      withDataDir(undefined, (directory) =>
+      withDataDir((directory) =>
         withServe(join(directory, 'data'), KNOWN, async ({ url }) => {
           assert.deepEqual(others, []);
           await using old = closing(hostOf(url));

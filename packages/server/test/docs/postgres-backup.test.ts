@@ -15,7 +15,7 @@ const skip = skipsPostgres || (noTools === undefined ? false : `this machine has
 
 test('docs/operations.md: a backup of a database in use restores all acknowledged writes', { skip }, () =>
   withDatabase((databaseUrl) =>
-    withDataDir(undefined, async (directory) => {
+    withDataDir(async (directory) => {
       const variables = `DATABASE='${databaseUrl}'`;
       const env = { ROLLCALL_DATABASE_URL: databaseUrl };
       const serving = (use: (url: string) => Promise<void>) =>

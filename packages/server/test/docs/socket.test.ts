@@ -5,7 +5,7 @@ import { SOCKET_CLOSES } from '@rollcall/protocol';
 import { FRAMES } from '../../src/http/socket/frames/all-frames.ts';
 import { Browser } from '../support/browser.ts';
 import { oneServer } from '../support/one-server.ts';
-import { SocketClient, withSockets } from '../support/socket-client.ts';
+import { SocketClient } from '../support/socket-client.ts';
 import { fencesOf, tableOf } from './markdown.ts';
 
 const server = oneServer();
@@ -16,23 +16,21 @@ describe('docs/socket.md', () => {
     const project = await server.project();
     await project.seed({ users: [{ id: 'ada' }], groups: [{ id: 'analysts', name: 'A', members: ['ada'] }] });
     const { token } = Browser.of(project, 'ada', 'analysts');
-    await withSockets(async (keep) => {
-      const socket = await keep(SocketClient.open(project.url));
-      let received = 0;
-      for (const line of session?.code.trim().split('\n') ?? []) {
-        const frame = JSON.parse(line.slice(1).replace('TOKEN', token));
-        if (line.startsWith('>')) {
-          socket.send(frame);
-          continue;
-        }
-        await socket.until(line, () => socket.frames.length > received);
-        const actual = socket.frames[received];
-        received += 1;
-        // The ID of an event is another one each time.
-        assert.deepEqual(frame.id === undefined ? actual : { ...actual, id: '…' }, frame);
+    using socket = await SocketClient.open(project.url);
+    let received = 0;
+    for (const line of session?.code.trim().split('\n') ?? []) {
+      const frame = JSON.parse(line.slice(1).replace('TOKEN', token));
+      if (line.startsWith('>')) {
+        socket.send(frame);
+        continue;
       }
-      assert.ok(received > 10);
-    });
+      await socket.until(line, () => socket.frames.length > received);
+      const actual = socket.frames[received];
+      received += 1;
+      // The ID of an event is another one each time.
+      assert.deepEqual(frame.id === undefined ? actual : { ...actual, id: '…' }, frame);
+    }
+    assert.ok(received > 10);
   });
 
   test('the table of frames in docs/socket.md has every op and its fields', () => {

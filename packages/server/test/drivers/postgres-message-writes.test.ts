@@ -55,7 +55,7 @@ describe('writes of messages on PostgreSQL', { skip: skipsPostgres }, () => {
 
   test('writes that race on several threads, and deletions of their groups, end in no deadlock', () =>
     withConversation(async (c, url) => {
-      const other = await openPostgresStore({ url });
+      await using other = closing(await openPostgresStore({ url }));
       const stores = [c, new Conversation(other, c.key)];
       const random = new Random(7);
       const ids = ['t1', 't2', 't3'] as const;
@@ -84,18 +84,14 @@ describe('writes of messages on PostgreSQL', { skip: skipsPostgres }, () => {
         ];
         kinds.add((await random.pick(ways)()).kind);
       };
-      try {
-        await withPurge(url, async (database) => {
-          for (let round = 0; round < 20; round += 1) {
-            await Promise.all([
-              ...Array.from({ length: 20 }, (_, index) => step(index)),
-              new ConversationPurge(database).run(),
-            ]);
-          }
-        });
-      } finally {
-        await other.close();
-      }
+      await withPurge(url, async (database) => {
+        for (let round = 0; round < 20; round += 1) {
+          await Promise.all([
+            ...Array.from({ length: 20 }, (_, index) => step(index)),
+            new ConversationPurge(database).run(),
+          ]);
+        }
+      });
       for (const kind of ['created', 'appended', 'deleted', 'threadAbsent']) assert.ok(kinds.has(kind), kind);
       const [deadlocks] = await rows(
         url,

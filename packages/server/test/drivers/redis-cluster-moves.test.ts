@@ -78,30 +78,26 @@ describe('a Redis Cluster whose slots move', { skip: skipsOwnRedis }, () => {
     // A master of it stops, and its replica takes over.
     cluster = await startCluster(SHORT_NODE_TIMEOUT_MS);
     const url = `${cluster.url}?prefix=listening`;
-    const [speaker, listener] = [await openRedisBroker({ url }), await openRedisBroker({ url })];
-    try {
-      const received = new Set<string>();
-      listener.subscribe((change) => void received.add(`${'projectId' in change ? change.projectId : ''}`));
-      const publish = async (projectId: string) => {
-        await speaker.publish({ type: 'project', projectId });
-        return received.has(projectId);
-      };
-      await until('changes are received', () => publish('first'));
-      const slot = slotOf('listening:0:{changes}');
-      await moveToNext(slot);
-      await until('changes are received from another master', () => publish('second'));
-      const pair = [cluster.replica, cluster.masters[0] as OwnRedis];
-      const { from, to, rest } = await mastersOf(slot);
-      const dying = [from, to, ...rest].find((master) => pair.includes(master)) as OwnRedis;
-      const others = [from, to, ...rest].filter((master) => master !== dying);
-      if (from !== dying) await moveSlot(slot, from, dying, others);
-      await until('changes are received from the master that will stop', () => publish('third'));
-      await dying.stop();
-      await until('changes are received from its replica', () => publish('fourth'));
-    } finally {
-      await speaker.close();
-      await listener.close();
-    }
+    await using speaker = closing(await openRedisBroker({ url }));
+    await using listener = closing(await openRedisBroker({ url }));
+    const received = new Set<string>();
+    listener.subscribe((change) => void received.add(`${'projectId' in change ? change.projectId : ''}`));
+    const publish = async (projectId: string) => {
+      await speaker.publish({ type: 'project', projectId });
+      return received.has(projectId);
+    };
+    await until('changes are received', () => publish('first'));
+    const slot = slotOf('listening:0:{changes}');
+    await moveToNext(slot);
+    await until('changes are received from another master', () => publish('second'));
+    const pair = [cluster.replica, cluster.masters[0] as OwnRedis];
+    const { from, to, rest } = await mastersOf(slot);
+    const dying = [from, to, ...rest].find((master) => pair.includes(master)) as OwnRedis;
+    const others = [from, to, ...rest].filter((master) => master !== dying);
+    if (from !== dying) await moveSlot(slot, from, dying, others);
+    await until('changes are received from the master that will stop', () => publish('third'));
+    await dying.stop();
+    await until('changes are received from its replica', () => publish('fourth'));
   });
 });
 

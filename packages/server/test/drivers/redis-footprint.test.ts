@@ -1,35 +1,24 @@
 /** The commands of presence to Redis, and its keys. */
 import assert from 'node:assert/strict';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { limits } from '@rollcall/protocol';
 import { WATCH_LEASE_MS } from '../../src/presence/presence-store.ts';
-import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
 import type { Json } from '../../src/values/json.ts';
 import {
   at,
   PAGE_1,
   PAGE_2,
-  PresenceScene,
+  type PresenceScene,
   SCOPE,
   SITE,
   START,
   TTL,
 } from '../contract/presence/presence-scene.ts';
-import { OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
+import { withRedisScene } from '../contract/presence/redis-scene.ts';
+import { type OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
 
 const DAY_MS = 86_400_000;
 const USERS = Array.from({ length: 50 }, (_, index) => `u${index}`);
-
-async function withScene(t: TestContext, body: (scene: PresenceScene, redis: OwnRedis) => Promise<void>) {
-  const redis = await OwnRedis.start();
-  t.after(() => redis.remove());
-  const scene = new PresenceScene([
-    await openRedisPresence({ url: redis.url }),
-    await openRedisPresence({ url: redis.url }),
-  ]);
-  t.after(() => scene.close());
-  await body(scene, redis);
-}
 
 async function keysOf(redis: OwnRedis): Promise<string[]> {
   return (await redis.command('KEYS', '*')) as string[];
@@ -63,8 +52,8 @@ async function useAll(scene: PresenceScene): Promise<void> {
 }
 
 describe('the calls of presence to Redis', { skip: skipsOwnRedis }, () => {
-  test('a refresh of presence is one call, 16 refreshes of one tick are one call, and a reading is one call', (t) =>
-    withScene(t, async (scene, redis) => {
+  test('a refresh of presence is one call, 16 refreshes of one tick are one call, and a reading is one call', () =>
+    withRedisScene(async (scene, redis) => {
       await Promise.all(USERS.map((id) => scene.set(id, PAGE_1)));
       await redis.command('CONFIG', 'RESETSTAT');
       const together = USERS.slice(0, 16);
@@ -79,8 +68,8 @@ describe('the calls of presence to Redis', { skip: skipsOwnRedis }, () => {
       assert.equal(calls.get('eval'), 1, 'the first time, with its text');
     }));
 
-  test('a presence update that fails in a batch fails alone', (t) =>
-    withScene(t, async (scene, redis) => {
+  test('a presence update that fails in a batch fails alone', () =>
+    withRedisScene(async (scene, redis) => {
       await scene.set('ann', PAGE_1, { groupId: 'broken' });
       for (const key of (await keysOf(redis)).filter((name) => name.endsWith(':broken}:locations')))
         await redis.command('SET', key, 'not a hash');
@@ -94,7 +83,7 @@ describe('the calls of presence to Redis', { skip: skipsOwnRedis }, () => {
     }));
 
   test('the steps of a script do not grow with the square of the holds that a user has at one location', (t) =>
-    withScene(t, async (scene, redis) => {
+    withRedisScene(async (scene, redis) => {
       const hold = (index: number, region = SITE) => ({ connection: `c${index}`, region, lease: 'process' });
       for (const region of [PAGE_1, PAGE_2, SITE]) {
         for (let index = 0; index < limits.HOLDS_MAX / 3; index += 1)
@@ -126,8 +115,8 @@ describe('the calls of presence to Redis', { skip: skipsOwnRedis }, () => {
       }
     }));
 
-  test('no call of presence scans all keys of Redis', (t) =>
-    withScene(t, async (scene, redis) => {
+  test('no call of presence scans all keys of Redis', () =>
+    withRedisScene(async (scene, redis) => {
       await useAll(scene);
       const names = [...(await callsOf(redis)).keys()];
       const searches = names.filter((name) => /scan|^keys$|randomkey|smembers|hgetall/.test(name));
@@ -159,8 +148,8 @@ async function bytesOf(redis: OwnRedis): Promise<number> {
 const USER_MAX_BYTES = 700_000;
 
 describe('the memory of presence in Redis', { skip: skipsOwnRedis }, () => {
-  test('no index of presence has the text of a location, however long it and its region are', (t) =>
-    withScene(t, async (scene, redis) => {
+  test('no index of presence has the text of a location, however long it and its region are', () =>
+    withRedisScene(async (scene, redis) => {
       const [first, second, region] = ['1', '2', 'region'].map((name) => sized(name, 8_192)) as [
         Json,
         Json,
@@ -183,7 +172,7 @@ describe('the memory of presence in Redis', { skip: skipsOwnRedis }, () => {
     ['of the largest size', limits.LOCATION_MAX_BYTES],
   ] as const) {
     test(`the presence of one user takes bounded memory: locations ${what}`, (t) =>
-      withScene(t, async (scene, redis) => {
+      withRedisScene(async (scene, redis) => {
         const locations = Array.from({ length: 300 }, (_, index) => sized(`${index}`, Math.floor(bytes)));
         const grown: number[] = [];
         for (const [index, location] of locations.entries()) {
@@ -206,8 +195,8 @@ describe('the memory of presence in Redis', { skip: skipsOwnRedis }, () => {
 });
 
 describe('the keys that presence leaves in Redis', { skip: skipsOwnRedis }, () => {
-  test('no key of presence is left once all presence has ended and been swept', (t) =>
-    withScene(t, async (scene, redis) => {
+  test('no key of presence is left once all presence has ended and been swept', () =>
+    withRedisScene(async (scene, redis) => {
       await Promise.all(USERS.map((id) => scene.set(id, PAGE_1)));
       await scene.set('u1', at({ page: '2', role: 'editor' }), { region: SITE });
       await scene.set('u1', PAGE_2, { groupId: 'another' });
@@ -216,8 +205,8 @@ describe('the keys that presence leaves in Redis', { skip: skipsOwnRedis }, () =
       assert.deepEqual(await keysOf(redis), []);
     }));
 
-  test('keys of presence expire after their last deadline when no process sweeps', (t) =>
-    withScene(t, async (scene, redis) => {
+  test('keys of presence expire after their last deadline when no process sweeps', () =>
+    withRedisScene(async (scene, redis) => {
       await useAll(scene);
       await scene.set('late', PAGE_1, { until: START + 30 * DAY_MS });
       for (const key of await keysOf(redis)) {
@@ -228,8 +217,8 @@ describe('the keys that presence leaves in Redis', { skip: skipsOwnRedis }, () =
       }
     }));
 
-  test('keys of presence that are created again after a group was empty expire too', (t) =>
-    withScene(t, async (scene, redis) => {
+  test('keys of presence that are created again after a group was empty expire too', () =>
+    withRedisScene(async (scene, redis) => {
       await scene.set('ann', PAGE_1);
       await scene.clear('ann', PAGE_1);
       await scene.set('ann', PAGE_1);
@@ -237,8 +226,8 @@ describe('the keys that presence leaves in Redis', { skip: skipsOwnRedis }, () =
         assert.ok(((await redis.command('PTTL', key)) as number) > 0, key);
     }));
 
-  test('keys of presence expire also after holds were released, taken back, moved to another lease, or lost their lease', (t) =>
-    withScene(t, async (scene, redis) => {
+  test('keys of presence expire also after holds were released, taken back, moved to another lease, or lost their lease', () =>
+    withRedisScene(async (scene, redis) => {
       const hold = { connection: 'a', lease: 'process' };
       const scope = { ...SCOPE, userId: 'ann', connection: 'a', now: START };
       const steps: readonly (() => Promise<unknown>)[] = [
@@ -266,8 +255,8 @@ describe('the keys that presence leaves in Redis', { skip: skipsOwnRedis }, () =
       assert.deepEqual(await keysOf(redis), []);
     }));
 
-  test('the keys of a watched group expire after the lease of its last watch', (t) =>
-    withScene(t, async (scene, redis) => {
+  test('the keys of a watched group expire after the lease of its last watch', () =>
+    withRedisScene(async (scene, redis) => {
       await scene.watch();
       await scene.set('ann', PAGE_1);
       for (const key of (await keysOf(redis)).filter((name) => /group}:(watched|history)/.test(name))) {

@@ -8,6 +8,7 @@ import { openRedisBroker } from '../../src/broker/redis/redis-broker.ts';
 import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { PAGE_1, PresenceScene } from '../contract/presence/presence-scene.ts';
+import { closing } from '../support/closing.ts';
 import { OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -27,13 +28,13 @@ describe('Redis over TLS', { skip: skipsOwnRedis }, () => {
     await using directory = await temporaryDirectory('tls');
     const { cert, key } = await makeCertificate(directory.path);
     const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', cert];
-    const redis = await OwnRedis.startTls(...files);
-    t.after(() => redis.remove());
+    await using redis = await OwnRedis.startTls(...files);
     const host = `rediss://127.0.0.1:${redis.tlsPort}`;
     const url = `${host}?ca=${cert}&cert=${cert}&key=${key}`;
 
-    const scene = new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]);
-    t.after(() => scene.close());
+    await using scene = closing(
+      new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]),
+    );
     const recorder = await scene.watch();
     await scene.set('ann', PAGE_1);
     await recorder.first(1);

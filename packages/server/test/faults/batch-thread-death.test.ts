@@ -23,7 +23,7 @@ describe('a server whose batch thread dies', { skip: skipsPostgres }, () => {
   ] as const) {
     test(`${how} answers the batch with 503, applies nothing of it, and applies the next batch`, () =>
       withDatabase((databaseUrl) =>
-        withDataDir(undefined, async (dataDir) => {
+        withDataDir(async (dataDir) => {
           const killerFile = join(dataDir, 'kill');
           const env = {
             NODE_OPTIONS: `--import=${KILLER} --max-old-space-size=200`,

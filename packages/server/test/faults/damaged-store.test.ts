@@ -41,7 +41,7 @@ describe('a database file that is damaged under a running server', () => {
   ];
   for (const [title, damage] of damages) {
     test(`${title}: requests that read the damaged pages are answered with 503, and the process stays alive`, () =>
-      withDataDir(undefined, (dataDir) =>
+      withDataDir((dataDir) =>
         withUser(dataDir, async (server) => {
           const { request } = server;
           const file = join(dataDir, 'rollcall.db');
@@ -62,7 +62,7 @@ describe('a database file that is damaged under a running server', () => {
   }
 
   test('a truncated file: reads are answered with 503 unless the kernel ends the process, and the next start ends with an error', () =>
-    withDataDir(undefined, async (dataDir) => {
+    withDataDir(async (dataDir) => {
       const file = join(dataDir, 'rollcall.db');
       await withUser(dataDir, async (server) => {
         await until('the checkpoint', () => statSync(`${file}-wal`).size === 0);
@@ -85,7 +85,7 @@ describe('a database file that is damaged under a running server', () => {
     }));
 
   test('a write that finds a damaged page first is answered with 503 too', () =>
-    withDataDir(undefined, async (dataDir) => {
+    withDataDir(async (dataDir) => {
       const file = join(dataDir, 'rollcall.db');
       const users = Array.from({ length: 2_000 }, (_, index) => ({
         id: `user-${index}`,

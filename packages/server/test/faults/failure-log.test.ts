@@ -13,8 +13,7 @@ const AT_ONCE = 50;
 test(`${REQUESTS} requests that fail while Redis is away write one log line a second`, {
   skip: skipsOwnRedis,
 }, async (t) => {
-  const redis = await OwnRedis.start();
-  t.after(() => redis.remove());
+  await using redis = await OwnRedis.start();
   const texts: string[] = [];
   const log = pino({ level: 'info' }, { write: (text) => void texts.push(text) });
   const clock = new MovedClock(Date.now());

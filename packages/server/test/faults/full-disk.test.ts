@@ -28,7 +28,7 @@ test('writes on a full disk are answered with 503 while reads continue, and both
     assert.equal(inner.status, 0, inner.stdout + inner.stderr);
     return;
   }
-  await withDataDir(undefined, async (parent) => {
+  await withDataDir(async (parent) => {
     const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'none', parent]);
     assert.equal(mounted.status, 0, String(mounted.stderr));
     await withServe(join(parent, 'data'), KNOWN, async ({ url, process: server }) => {

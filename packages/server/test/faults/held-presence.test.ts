@@ -11,7 +11,7 @@ import { Project } from '../support/project-client.ts';
 import { freshRedisUrl, keysOf, removeKeys, skipsRedis, snapshotOf } from '../support/redis.ts';
 import { withServer } from '../support/server.ts';
 import { SlowProxy } from '../support/slow-proxy.ts';
-import { openSockets, SocketClient, withSockets } from '../support/socket-client.ts';
+import { openSockets, SocketClient } from '../support/socket-client.ts';
 import { until } from '../support/waiting.ts';
 
 const AT = { page: '1' };
@@ -37,10 +37,7 @@ async function withWorld(use: (world: World) => Promise<void>): Promise<void> {
     const settings = { redisUrl: throughProxy, socketTimeoutSeconds: 3_600 };
     await withServer({ clock, settings }, async (server) => {
       const p = new Presence(Project.of(server));
-      await p.project.seed({
-        users: [{ id: 'a' }, { id: 'b' }],
-        groups: [{ id: 'g', name: 'G', members: ['a', 'b'] }],
-      });
+      await p.project.seedGroup('g', 'a', 'b');
       await use({ p, clock, proxy, redisUrl });
       p.project.close();
     });
@@ -62,118 +59,102 @@ const skip = await skipsRedis();
 
 describe('presence that sockets hold while Redis is away', { skip }, () => {
   test('a socket that closes while Redis is away is released when Redis is back, although others hold presence in the group', () =>
-    withWorld(({ p, clock, proxy }) =>
-      withSockets(async (keep) => {
-        const gone = await keep(SocketClient.of(p.project, 'a', 'g'));
-        await gone.ok('present', { location: AT });
-        const stays = await keep(SocketClient.of(p.project, 'b', 'g'));
-        await stays.ok('present', { location: THERE });
-        proxy.cut();
-        gone.ws.close();
-        await until('the server to notice it', async () => (await openSockets(p.project)) === 1);
-        await until('the release to fail', async () => !(await isReadable(p)));
-        proxy.mend();
-        await until('Redis to be back', () => isReadable(p));
-        await p.pass(clock, LIFE_SECONDS);
-        assert.deepEqual(await p.ephemeral(), { b: [THERE] });
-      }),
-    ));
+    withWorld(async ({ p, clock, proxy }) => {
+      using gone = await SocketClient.of(p.project, 'a', 'g');
+      await gone.ok('present', { location: AT });
+      using stays = await SocketClient.of(p.project, 'b', 'g');
+      await stays.ok('present', { location: THERE });
+      proxy.cut();
+      gone.ws.close();
+      await until('the server to notice it', async () => (await openSockets(p.project)) === 1);
+      await until('the release to fail', async () => !(await isReadable(p)));
+      proxy.mend();
+      await until('Redis to be back', () => isReadable(p));
+      await p.pass(clock, LIFE_SECONDS);
+      assert.deepEqual(await p.ephemeral(), { b: [THERE] });
+    }));
 
   test('a connectionID whose login fails because Redis is away does not hold its locations for ever', () =>
-    withWorld(({ p, clock, proxy }) =>
-      withSockets(async (keep) => {
-        const page = { connectionID: 'page-1' };
-        const first = await keep(SocketClient.of(p.project, 'a', 'g', page));
-        await first.ok('present', { location: AT });
-        const stays = await keep(SocketClient.of(p.project, 'b', 'g'));
-        await stays.ok('present', { location: THERE });
-        first.ws.terminate();
-        await until('the server to notice it', async () => (await openSockets(p.project)) === 1);
-        proxy.cut();
-        const back = await keep(SocketClient.open(p.project.url));
-        await back.fails('error', 'auth', { token: Browser.of(p.project, 'a', 'g').token, ...page });
-        back.ws.terminate();
-        proxy.mend();
-        await until('Redis to be back', () => isReadable(p));
-        await p.pass(clock, LIFE_SECONDS);
-        assert.deepEqual(await p.ephemeral(), { b: [THERE] });
-      }),
-    ));
+    withWorld(async ({ p, clock, proxy }) => {
+      const page = { connectionID: 'page-1' };
+      using first = await SocketClient.of(p.project, 'a', 'g', page);
+      await first.ok('present', { location: AT });
+      using stays = await SocketClient.of(p.project, 'b', 'g');
+      await stays.ok('present', { location: THERE });
+      first.ws.terminate();
+      await until('the server to notice it', async () => (await openSockets(p.project)) === 1);
+      proxy.cut();
+      using back = await SocketClient.open(p.project.url);
+      await back.fails('error', 'auth', { token: Browser.of(p.project, 'a', 'g').token, ...page });
+      back.ws.terminate();
+      proxy.mend();
+      await until('Redis to be back', () => isReadable(p));
+      await p.pass(clock, LIFE_SECONDS);
+      assert.deepEqual(await p.ephemeral(), { b: [THERE] });
+    }));
 
   test('a location whose answer was lost is released with its socket, although others hold presence in the group', () =>
-    withWorld(({ p, clock, proxy }) =>
-      withSockets(async (keep) => {
-        const stays = await keep(SocketClient.of(p.project, 'b', 'g'));
-        await stays.ok('present', { location: THERE });
-        const gone = await keep(SocketClient.of(p.project, 'a', 'g'));
-        proxy.cutsAt = (answer) => answer.includes(ARRIVED_AND_CREATED);
-        await gone.fails('error', 'present', { location: AT });
-        proxy.cutsAt = () => false;
-        await until('Redis to be back', () => isReadable(p));
-        assert.deepEqual(await p.locationsOf('a'), [AT]);
-        gone.ws.close();
-        await until('the server to notice it', async () => (await openSockets(p.project)) === 1);
-        await p.pass(clock, LIFE_SECONDS);
-        assert.deepEqual(await p.ephemeral(), { b: [THERE] });
-      }),
-    ));
+    withWorld(async ({ p, clock, proxy }) => {
+      using stays = await SocketClient.of(p.project, 'b', 'g');
+      await stays.ok('present', { location: THERE });
+      using gone = await SocketClient.of(p.project, 'a', 'g');
+      proxy.cutsAt = (answer) => answer.includes(ARRIVED_AND_CREATED);
+      await gone.fails('error', 'present', { location: AT });
+      proxy.cutsAt = () => false;
+      await until('Redis to be back', () => isReadable(p));
+      assert.deepEqual(await p.locationsOf('a'), [AT]);
+      gone.ws.close();
+      await until('the server to notice it', async () => (await openSockets(p.project)) === 1);
+      await p.pass(clock, LIFE_SECONDS);
+      assert.deepEqual(await p.ephemeral(), { b: [THERE] });
+    }));
 
   test('locations of one exclusive region that Redis has lost are set again in their order: the newest is shown', () =>
-    withWorld(({ p, clock, redisUrl }) =>
-      withSockets(async (keep) => {
-        const region = { exclusiveWithin: { doc: 'd' } };
-        const at = (page: string) => ({ location: { doc: 'd', page }, ...region });
-        const [one, two] = [
-          await keep(SocketClient.of(p.project, 'a', 'g')),
-          await keep(SocketClient.of(p.project, 'a', 'g')),
-        ];
-        await one.ok('present', at('1'));
-        await two.ok('present', at('2'));
-        await one.ok('present', at('3'));
-        await removeKeys(new URL(redisUrl).searchParams.get('prefix') as string);
-        await p.pass(clock, LIFE_SECONDS);
-        assert.deepEqual(await p.locationsOf('a'), [{ doc: 'd', page: '3' }]);
-        one.ws.close();
-        await until('the older location', async () =>
-          JSON.stringify(await p.locationsOf('a')).includes('"2"'),
-        );
-      }),
-    ));
+    withWorld(async ({ p, clock, redisUrl }) => {
+      const region = { exclusiveWithin: { doc: 'd' } };
+      const at = (page: string) => ({ location: { doc: 'd', page }, ...region });
+      using one = await SocketClient.of(p.project, 'a', 'g');
+      using two = await SocketClient.of(p.project, 'a', 'g');
+      await one.ok('present', at('1'));
+      await two.ok('present', at('2'));
+      await one.ok('present', at('3'));
+      await removeKeys(new URL(redisUrl).searchParams.get('prefix') as string);
+      await p.pass(clock, LIFE_SECONDS);
+      assert.deepEqual(await p.locationsOf('a'), [{ doc: 'd', page: '3' }]);
+      one.ws.close();
+      await until('the older location', async () => JSON.stringify(await p.locationsOf('a')).includes('"2"'));
+    }));
 
   test('an absence whose event is lost, because the server could not be reached meanwhile, ends what a socket holds for good', () =>
-    withWorld(({ p, clock, proxy, redisUrl }) =>
-      withSockets(async (keep) => {
-        const socket = await keep(SocketClient.of(p.project, 'a', 'g'));
-        await socket.ok('present', { location: AT });
-        proxy.cut();
-        await setAbsent(redisUrl, 'a', AT, clock.now());
-        proxy.mend();
-        await until('Redis to be back', () => isReadable(p));
-        await p.pass(clock, LIFE_SECONDS);
-        assert.deepEqual(await p.ephemeral(), {});
-        // The server has read what it missed.
-        await removeKeys(new URL(redisUrl).searchParams.get('prefix') as string);
-        await p.pass(clock, LIFE_SECONDS);
-        assert.deepEqual(await p.ephemeral(), {});
-        await socket.ok('present', { location: AT });
-        assert.deepEqual(await p.locationsOf('a'), [AT]);
-      }),
-    ));
+    withWorld(async ({ p, clock, proxy, redisUrl }) => {
+      using socket = await SocketClient.of(p.project, 'a', 'g');
+      await socket.ok('present', { location: AT });
+      proxy.cut();
+      await setAbsent(redisUrl, 'a', AT, clock.now());
+      proxy.mend();
+      await until('Redis to be back', () => isReadable(p));
+      await p.pass(clock, LIFE_SECONDS);
+      assert.deepEqual(await p.ephemeral(), {});
+      // The server has read what it missed.
+      await removeKeys(new URL(redisUrl).searchParams.get('prefix') as string);
+      await p.pass(clock, LIFE_SECONDS);
+      assert.deepEqual(await p.ephemeral(), {});
+      await socket.ok('present', { location: AT });
+      assert.deepEqual(await p.locationsOf('a'), [AT]);
+    }));
 
   test('a location that Redis has lost with its last writes is set again, although others hold presence in the group', () =>
-    withWorld(({ p, clock, redisUrl }) =>
-      withSockets(async (keep) => {
-        const stays = await keep(SocketClient.of(p.project, 'b', 'g'));
-        await stays.ok('present', { location: THERE });
-        const restore = await snapshotOf(new URL(redisUrl).searchParams.get('prefix') as string);
-        const socket = await keep(SocketClient.of(p.project, 'a', 'g'));
-        await socket.ok('present', { location: AT });
-        await restore();
-        assert.deepEqual(await p.ephemeral(), { b: [THERE] });
-        await p.pass(clock, LIFE_SECONDS);
-        assert.deepEqual(await p.ephemeral(), { a: [AT], b: [THERE] });
-        socket.ws.close();
-        await until('the release', async () => (await p.locationsOf('a')).length === 0);
-      }),
-    ));
+    withWorld(async ({ p, clock, redisUrl }) => {
+      using stays = await SocketClient.of(p.project, 'b', 'g');
+      await stays.ok('present', { location: THERE });
+      const restore = await snapshotOf(new URL(redisUrl).searchParams.get('prefix') as string);
+      using socket = await SocketClient.of(p.project, 'a', 'g');
+      await socket.ok('present', { location: AT });
+      await restore();
+      assert.deepEqual(await p.ephemeral(), { b: [THERE] });
+      await p.pass(clock, LIFE_SECONDS);
+      assert.deepEqual(await p.ephemeral(), { a: [AT], b: [THERE] });
+      socket.ws.close();
+      await until('the release', async () => (await p.locationsOf('a')).length === 0);
+    }));
 });

@@ -42,7 +42,7 @@ function assertIntact(dataDir: string): void {
 
 describe('a server that is killed while it writes', () => {
   test(`a server that is killed while it writes loses no acknowledged write and stores no write in part (seed ${SEED})`, () =>
-    withDataDir(undefined, async (dataDir) => {
+    withDataDir(async (dataDir) => {
       const random = new Random(SEED);
       const lanes: Lane[] = [];
       for (let round = 0; round < ROUNDS; round += 1) {

@@ -122,7 +122,7 @@ for (const engine of ENGINES) {
     skip: engine.skip,
   }, () => {
     test(`readers who resume after a kill in the middle of appends have exactly the stored texts (seed ${SEED})`, () =>
-      withDataDir(undefined, (dataDir) => engine.with((flags) => killedRounds(dataDir, flags))));
+      withDataDir((dataDir) => engine.with((flags) => killedRounds(dataDir, flags))));
   });
 }
 

@@ -31,7 +31,7 @@ describe('changes without a notification', { skip: skipsPostgres }, () => {
   test('a stream shows a change within 5 s that another process has ordered without a notification', () =>
     withDatabase((databaseUrl) =>
       withServer({ settings: { databaseUrl } }, async ({ url, projectId, projectToken }) => {
-        await using reader = closing(await StreamReader.open({ url, token: projectToken }, '/v1/changes'));
+        using reader = await StreamReader.open({ url, token: projectToken }, '/v1/changes');
         await using other = closing(await openPostgresStore({ url: databaseUrl }));
         await withClient(databaseUrl, (client) => client.query(RECORD, ['lost', projectId]));
         await orderAll(other);

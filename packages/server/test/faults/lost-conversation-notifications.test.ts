@@ -7,6 +7,7 @@ import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import type { Thread } from '@rollcall/protocol';
 import { clientToken } from '../support/browser.ts';
+import { closing } from '../support/closing.ts';
 import { markdown, messageOf, messagePath, threadOf, threadPath, write } from '../support/conversation.ts';
 import { shownMessages, shownThreads } from '../support/conversation-model.ts';
 import { expectDone, expectOk } from '../support/expect.ts';
@@ -37,7 +38,8 @@ interface World {
 
 const withWorld = (use: (world: World) => Promise<void>) =>
   withTwoProcesses('writer', async ({ proxy, clock, databaseUrl, ...processes }) => {
-    const [reader, writer] = [Project.of(processes.reader), Project.of(processes.writer)];
+    await using reader = closing(Project.of(processes.reader));
+    await using writer = closing(Project.of(processes.writer));
     const users = [{ id: 'u' }, { id: 'v' }];
     await reader.seed({ users, groups: [{ id: 'g', name: 'G', members: ['u', 'v'] }] });
     for (let index = 0; index < THREADS; index += 1) {
@@ -51,23 +53,18 @@ const withWorld = (use: (world: World) => Promise<void>) =>
         createdTimestamp: new Date(1_600_000_000_000).toISOString(),
       }),
     );
-    const streams: StreamReader[] = [];
-    try {
-      await use({
-        ...{ writer, reader, proxy, clock, databaseUrl },
-        bearer: (user) => ({
-          authorization: `Bearer ${clientToken(reader, { user_id: user }, clock.now())}`,
-        }),
-        async open(path, headers) {
-          const stream = await StreamReader.open(reader, path, headers);
-          streams.push(stream);
-          await stream.until('the stream', () => stream.events.length > 0);
-          return stream;
-        },
-      });
-    } finally {
-      for (const stream of [...streams, writer, reader]) stream.close();
-    }
+    using opened = new DisposableStack();
+    await use({
+      ...{ writer, reader, proxy, clock, databaseUrl },
+      bearer: (user) => ({
+        authorization: `Bearer ${clientToken(reader, { user_id: user }, clock.now())}`,
+      }),
+      async open(path, headers) {
+        const stream = opened.use(await StreamReader.open(reader, path, headers));
+        await stream.until('the stream', () => stream.events.length > 0);
+        return stream;
+      },
+    });
   });
 
 /** Lets seconds pass one by one, each with time to read. */

@@ -12,7 +12,7 @@ import { jwt, seconds } from '../support/jwt.ts';
 import { skipsPostgres } from '../support/postgres.ts';
 import type { Project } from '../support/project-client.ts';
 import { skipsRedis } from '../support/redis.ts';
-import { StreamReader } from '../support/stream-reader.ts';
+import { StreamReader, together } from '../support/stream-reader.ts';
 import { type PresenceWorld, withPresence } from './two-processes.ts';
 
 /** The time within which a stream is correct again, by the clock of its process. */
@@ -40,20 +40,18 @@ const shows = (stream: StreamReader, users: readonly PresenceEntry[]) =>
 async function assertRightAfter(write: (world: PresenceWorld) => Promise<void>): Promise<void> {
   await withPresence('writer', async (world) => {
     const { reader, proxy, clock } = world;
-    const open = () =>
-      Promise.all(FILTERS.map((filter) => StreamReader.open(reader.project, pathOf(filter))));
-    const streams = await open();
+    const open = () => together(FILTERS.map((filter) => StreamReader.open(reader.project, pathOf(filter))));
+    using streams = await open();
     for (const stream of streams) await stream.snapshot();
     proxy.cut();
     await write(world);
     await reader.pass(clock, RIGHT_WITHIN_S);
-    const late = await open();
+    using late = await open();
     for (const stream of late) await stream.snapshot();
     for (const [index, filter] of FILTERS.entries()) {
       const { users } = await reader.page(filter);
       for (const stream of [streams[index], late[index]]) await shows(stream as StreamReader, users);
     }
-    for (const stream of [...streams, ...late]) stream.close();
   });
 }
 
@@ -114,7 +112,7 @@ describe('a presence stream of a user', { skip }, () => {
         const { reader, writer, proxy, clock } = world;
         const { id, secret } = reader.project;
         const token = jwt({ project_id: id, user_id: 'a', iat: seconds(clock.now()) }, secret);
-        const stream = await StreamReader.open(reader.project, '/v1/client/presence?groupID=g', {
+        using stream = await StreamReader.open(reader.project, '/v1/client/presence?groupID=g', {
           authorization: `Bearer ${token}`,
         });
         await stream.snapshot();
@@ -146,24 +144,21 @@ describe('ephemeral presence of an earlier membership', { skip }, () => {
     test(`ephemeral presence of an earlier membership is not shown for ${who} while Redis could not be reached`, () =>
       withPresence('writer', async (world) => {
         const { reader, writer, proxy, clock } = world;
-        const open = await StreamReader.open(reader.project, pathOf({}));
+        using open = await StreamReader.open(reader.project, pathOf({}));
         await open.snapshot();
         proxy.cut();
         await write(writer.project);
         assert.deepEqual((await reader.entryOf('a')).ephemeral.locations, []);
         assert.deepEqual(await reader.locationsOf('a'), []);
         await reader.pass(clock, RIGHT_WITHIN_S);
-        const late = await StreamReader.open(reader.project, pathOf({}));
+        using late = await StreamReader.open(reader.project, pathOf({}));
         await late.snapshot();
         for (const stream of [open, late]) await shows(stream, await reader.everyone());
         // The new membership has a presence of its own, also at the old location.
         await reader.set('a', { page: '1', line: 'a' });
         assert.deepEqual(await reader.locationsOf('a'), [{ page: '1', line: 'a' }]);
         const { users } = await reader.page();
-        for (const stream of [open, late]) {
-          await shows(stream, users);
-          stream.close();
-        }
+        for (const stream of [open, late]) await shows(stream, users);
       }));
   }
 });

@@ -39,7 +39,7 @@ describe('files that are removed or replaced under a running server', () => {
   ];
   for (const [title, change, line] of changes) {
     test(`${title}: no write is acknowledged, /readyz answers 503, and reads continue`, () =>
-      withDataDir(undefined, (parent) => {
+      withDataDir((parent) => {
         const dataDir = join(parent, 'data');
         return withUser(dataDir, async (server) => {
           change(dataDir);
@@ -53,7 +53,7 @@ describe('files that are removed or replaced under a running server', () => {
   }
 
   test('/readyz answers 503 within a second after files of the store were replaced, also without a write', () =>
-    withDataDir(undefined, (parent) => {
+    withDataDir((parent) => {
       const dataDir = join(parent, 'data');
       return withUser(dataDir, async ({ request, process: server }) => {
         rmSync(dataDir, { recursive: true });
@@ -64,7 +64,7 @@ describe('files that are removed or replaced under a running server', () => {
     }));
 
   test('under load, every acknowledged write is in the files that were open at that time, also when they are replaced', () =>
-    withDataDir(undefined, (parent) => {
+    withDataDir((parent) => {
       const dataDir = join(parent, 'data');
       const moved = join(parent, 'moved');
       let acknowledged = 0;
@@ -91,7 +91,7 @@ describe('files that are removed or replaced under a running server', () => {
     }));
 
   test('a write-ahead log that was removed is restored by stopping the server', () =>
-    withDataDir(undefined, async (dataDir) => {
+    withDataDir(async (dataDir) => {
       await withUser(dataDir, async (server) => {
         rmSync(named(dataDir)('-wal'));
         await expectUnwritable(server, /rollcall\.db-wal/);
@@ -106,7 +106,7 @@ describe('files that are removed or replaced under a running server', () => {
     'a data directory that was removed is saved from the files that the process has open',
     { skip: noProc },
     () =>
-      withDataDir(undefined, async (parent) => {
+      withDataDir(async (parent) => {
         const [dataDir, saved] = [join(parent, 'data'), join(parent, 'saved')];
         mkdirSync(saved);
         await withUser(dataDir, async (server) => {

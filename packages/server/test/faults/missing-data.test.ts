@@ -32,7 +32,7 @@ describe('a start on a directory from which data is missing', () => {
   ];
   for (const [title, lose, line] of losses) {
     test(`${title}: the start ends with one line and exit code 1, changes nothing, and rollcall doctor reports it`, () =>
-      withDataDir(undefined, async (dataDir) => {
+      withDataDir(async (dataDir) => {
         await withUser(dataDir, stop);
         lose(dataDir);
         const before = describeFiles(dataDir);
@@ -53,7 +53,7 @@ describe('a start on a directory from which data is missing', () => {
   }
 
   test('a first start that was killed can be repeated', () =>
-    withDataDir(undefined, async (dataDir) => {
+    withDataDir(async (dataDir) => {
       // The files that such a start leaves: the lock file, and a database that was not yet renamed.
       writeFileSync(join(dataDir, 'serve.lock'), '', { mode: 0o600 });
       writeFileSync(join(dataDir, 'rollcall.db.new-1'), '');

@@ -178,7 +178,7 @@ describe(`a failover of PostgreSQL under load, with the seed ${seed}`, { skip: s
     const written = await createProject(urls);
     const calls = written.map(callOf);
     const lanes = (await createRegisters(calls[0] as Call, 2)).map((register) => new Lane(register));
-    await written[0]?.seed({ users: [{ id: 'ada' }], groups: [{ id: 'g', name: 'G', members: ['ada'] }] });
+    await written[0]?.seedGroup('g', 'ada');
     const streams = await Promise.all(
       written.map((project) => StreamReader.open(project, '/v1/groups/g/presence')),
     );

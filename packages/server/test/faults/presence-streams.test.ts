@@ -20,27 +20,18 @@ async function withRedis(
   use: (presence: Presence, redis: OwnRedis) => Promise<void>,
   clock: Clock = systemClock,
 ): Promise<void> {
-  const redis = await OwnRedis.start();
-  try {
-    await withServer({ clock, settings: { redisUrl: redis.url } }, async (server) => {
-      await using project = closing(Project.of(server));
-      const ids = ['a', 'b', 'end'];
-      await project.seed({
-        users: ids.map((id) => ({ id })),
-        groups: [{ id: 'g', name: 'G', members: ids }],
-      });
-      await use(new Presence(project), redis);
-    });
-  } finally {
-    await redis.remove();
-  }
+  await using redis = await OwnRedis.start();
+  await withServer({ clock, settings: { redisUrl: redis.url } }, async (server) => {
+    await using project = closing(Project.of(server));
+    await project.seedGroup('g', 'a', 'b', 'end');
+    await use(new Presence(project), redis);
+  });
 }
 
 /** Resolves when no stream can be opened. */
 const untilRejected = (project: Project) =>
   until('503 in JSON', async () => {
-    const late = await StreamReader.open(project, path);
-    late.close();
+    using late = await StreamReader.open(project, path);
     return late.status === 503 && /^application\/json/.test(String(late.headers['content-type']));
   });
 
@@ -52,7 +43,7 @@ describe('a stream while Redis is away', { skip: skipsOwnRedis }, () => {
   test('a presence stream while Redis is away stays open, and continues with a new snapshot when Redis is back and empty', () =>
     withRedis(async (presence, redis) => {
       await presence.set('a', { page: '1' });
-      await using reader = closing(await StreamReader.open(presence.project, path));
+      using reader = await StreamReader.open(presence.project, path);
       await reader.snapshot();
       await redis.stop();
       await untilRejected(presence.project);
@@ -73,7 +64,7 @@ describe('a stream while Redis is away', { skip: skipsOwnRedis }, () => {
     const clock = new MovedClock();
     await withRedis(async (presence, redis) => {
       await presence.set('a', { page: '1' });
-      await using reader = closing(await StreamReader.open(presence.project, path));
+      using reader = await StreamReader.open(presence.project, path);
       await reader.snapshot();
       await redis.command('FLUSHALL');
       const snapshots = () => reader.events.filter(({ type }) => type === 'snapshot').length;

@@ -10,9 +10,8 @@ import { until } from '../support/waiting.ts';
 
 test('many presence updates without Redis are answered with 503 and the message that some may be applied, and can be sent again', {
   skip: await skipsRedis(),
-}, async (t) => {
-  const redis = await OwnRedis.start();
-  t.after(() => redis.remove());
+}, async () => {
+  await using redis = await OwnRedis.start();
   await withServer({ settings: { redisUrl: redis.url } }, async (server) => {
     const seed = { users: [{ id: 'ada' }], groups: [{ id: 'g', name: 'G', members: ['ada'] }] };
     expectOk((await server.request('POST', '/v1/batch', { body: seed })) as Answer);

@@ -10,7 +10,7 @@ import { clientToken } from '../support/browser.ts';
 import { expectDone } from '../support/expect.ts';
 import { skipsPostgres } from '../support/postgres.ts';
 import { skipsRedis } from '../support/redis.ts';
-import { StreamReader } from '../support/stream-reader.ts';
+import { StreamReader, together } from '../support/stream-reader.ts';
 import { until } from '../support/waiting.ts';
 import { type PresenceWorld, passSeconds, withPresence } from './two-processes.ts';
 
@@ -43,7 +43,7 @@ describe('streams while no process reaches Redis', { skip }, () => {
   test('a user set deleted, a removed member and a durable location are shown within 2 s, and alike when Redis is back', () =>
     withPresence('both', async (world) => {
       const { writer, reader, proxy, clock } = world;
-      const streams = await Promise.all([
+      using streams = await together([
         StreamReader.open(reader.project, STREAM),
         StreamReader.open(reader.project, PAGE_1),
         StreamReader.open(writer.project, STREAM),
@@ -79,20 +79,18 @@ describe('streams while no process reaches Redis', { skip }, () => {
         await stream.until(`what is stored ${JSON.stringify(users)}`, () =>
           isDeepStrictEqual(shown()[index], users),
         );
-      for (const stream of streams) stream.close();
     }));
 
   test('a name that changed is shown within 2 s with expand=user', () =>
     withPresence('both', async (world) => {
       const { writer, reader, proxy } = world;
-      const stream = await StreamReader.open(reader.project, `${STREAM}?expand=user`);
+      using stream = await StreamReader.open(reader.project, `${STREAM}?expand=user`);
       await stream.snapshot();
       proxy.cut();
       expectDone(await writer.project.put('/v1/users/a', { name: 'Ada' }));
       await pass(world);
       await stream.until('the name', () => nameOf(stream, 'a') === 'Ada');
       assert.equal(stream.of('snapshot').length, 1, 'nothing began anew');
-      stream.close();
     }));
 
   test('a reader who comes back with the ID of what was shown meanwhile gets a snapshot', () =>
@@ -125,7 +123,7 @@ describe('streams while no process reaches Redis', { skip }, () => {
       const { writer, reader, proxy, clock } = world;
       const bearer = `Bearer ${clientToken(reader.project, { user_id: 'a' }, clock.now())}`;
       const paths = ['/v1/client/presence?groupID=g', '/v1/client/threads?groupID=g'];
-      const streams = await Promise.all(
+      using streams = await together(
         paths.map((path) => StreamReader.open(reader.project, path, { authorization: bearer })),
       );
       for (const stream of streams) await stream.until('the stream', () => stream.events.length > 0);

@@ -21,8 +21,7 @@ async function withBrokers(
     redis: OwnRedis,
   ) => Promise<void>,
 ): Promise<void> {
-  const redis = await OwnRedis.start();
-  t.after(() => redis.remove());
+  await using redis = await OwnRedis.start();
   const brokers = [
     await openRedisBroker({ url: redis.url }),
     await openRedisBroker({ url: redis.url }),

@@ -18,7 +18,7 @@ import {
   startSentinelPair,
   untilReplicated,
 } from '../support/redis-sentinels.ts';
-import { SocketClient, withSockets } from '../support/socket-client.ts';
+import { SocketClient } from '../support/socket-client.ts';
 import { StreamReader } from '../support/stream-reader.ts';
 import { until } from '../support/waiting.ts';
 
@@ -55,72 +55,67 @@ describe('a failover of Redis with sentinels', { skip: skip || skipsOwnRedis }, 
       const projects = (await createProject(cluster.nodes.map(({ url }) => url))) as [Project, Project];
       const presences = projects.map((project) => new Presence(project)) as [Presence, Presence];
       const [one, other] = presences;
-      await one.project.seed({
-        users: USERS.map((id) => ({ id })),
-        groups: [{ id: 'g', name: 'G', members: USERS }],
-      });
+      await one.project.seedGroup('g', ...USERS);
       const streams = await Promise.all(projects.map((project) => StreamReader.open(project, STREAM)));
       for (const stream of streams) await stream.snapshot();
       await one.set('ann', AT);
       await other.set('bob', AT);
       await untilTrue(streams, presences);
 
-      await withSockets(async (keep) => {
-        await untilReplicated(pair);
-        await disconnectReplica(pair);
-        // These writes are acknowledged and shown, and the replica never has them.
-        const socket = await keep(SocketClient.of(one.project, 'eve', 'g'));
-        await socket.ok('present', { location: AT });
-        await one.set('cyd', AT);
-        await other.setAbsent('bob', AT);
-        await untilTrue(streams, presences);
-        const [{ parser }] = streams as [StreamReader];
-        const { lastEventId } = parser;
+      await untilReplicated(pair);
+      await disconnectReplica(pair);
+      // These writes are acknowledged and shown, and the replica never has them.
+      using socket = await SocketClient.of(one.project, 'eve', 'g');
+      await socket.ok('present', { location: AT });
+      await one.set('cyd', AT);
+      await other.setAbsent('bob', AT);
+      await untilTrue(streams, presences);
+      const [{ parser }] = streams as [StreamReader];
+      const { lastEventId } = parser;
 
-        await Promise.all([pair.master.stop(), pair.sentinels[0]?.stop()]);
-        expectError(await one.put('dan', { location: AT }), 503, 'error');
-        expectOk(await one.project.get('/v1/users/ann'));
-        await one.set('ann', THERE, { durable: true });
-        await until('the sentinels make the replica the master', () => isReplicaPromoted(pair));
-        const promotedAt = performance.now();
-        const recovering = presences.map(async (presence, index) => {
-          const isSet = async () => (await presence.put('dan', { location: AT })).status === 200;
-          await until('presence can be set', isSet, RECOVERY_MAX_MS);
-          t.diagnostic(
-            `process ${index + 1}: ${Math.round(performance.now() - promotedAt)} ms after the replica became the master`,
-          );
-        });
-        await Promise.all(recovering);
-
-        // What a client holds by requests is there again with its next update; what a socket holds, with no request at all.
-        await untilTrue(streams, presences);
-        const ids = async () => Object.keys(await other.ephemeral());
-        assert.ok((await ids()).includes('bob'), 'his departure was lost');
-        assert.ok(!(await ids()).includes('cyd'), 'her arrival was lost');
-        await one.set('cyd', THERE);
-        await other.setAbsent('bob', AT);
-        await until('the socket has set what it holds', async () => (await ids()).includes('eve'));
-        assert.deepEqual(await ids(), ['ann', 'cyd', 'dan', 'eve']);
-        assert.equal(socket.close, null);
-
-        // Other events have the numbers of those that were lost. A process that has read none of them notices it too.
-        const [late] = startProcesses({ ...options, processes: 1 });
-        const url = (await late?.listening) as string;
-        for (const project of [
-          ...projects,
-          new Project(url, one.project.id, one.project.secret, one.project.token),
-        ]) {
-          const resumed = await StreamReader.open(project, STREAM, { 'last-event-id': lastEventId });
-          await resumed.snapshot();
-          streams.push(resumed);
-        }
-        await untilTrue(streams, presences);
-        for (const stream of streams) {
-          assert.equal(stream.hasEnded, false);
-          stream.close();
-        }
-        await late?.end();
+      await Promise.all([pair.master.stop(), pair.sentinels[0]?.stop()]);
+      expectError(await one.put('dan', { location: AT }), 503, 'error');
+      expectOk(await one.project.get('/v1/users/ann'));
+      await one.set('ann', THERE, { durable: true });
+      await until('the sentinels make the replica the master', () => isReplicaPromoted(pair));
+      const promotedAt = performance.now();
+      const recovering = presences.map(async (presence, index) => {
+        const isSet = async () => (await presence.put('dan', { location: AT })).status === 200;
+        await until('presence can be set', isSet, RECOVERY_MAX_MS);
+        t.diagnostic(
+          `process ${index + 1}: ${Math.round(performance.now() - promotedAt)} ms after the replica became the master`,
+        );
       });
+      await Promise.all(recovering);
+
+      // What a client holds by requests is there again with its next update; what a socket holds, with no request at all.
+      await untilTrue(streams, presences);
+      const ids = async () => Object.keys(await other.ephemeral());
+      assert.ok((await ids()).includes('bob'), 'his departure was lost');
+      assert.ok(!(await ids()).includes('cyd'), 'her arrival was lost');
+      await one.set('cyd', THERE);
+      await other.setAbsent('bob', AT);
+      await until('the socket has set what it holds', async () => (await ids()).includes('eve'));
+      assert.deepEqual(await ids(), ['ann', 'cyd', 'dan', 'eve']);
+      assert.equal(socket.close, null);
+
+      // Other events have the numbers of those that were lost. A process that has read none of them notices it too.
+      const [late] = startProcesses({ ...options, processes: 1 });
+      const url = (await late?.listening) as string;
+      for (const project of [
+        ...projects,
+        new Project(url, one.project.id, one.project.secret, one.project.token),
+      ]) {
+        const resumed = await StreamReader.open(project, STREAM, { 'last-event-id': lastEventId });
+        await resumed.snapshot();
+        streams.push(resumed);
+      }
+      await untilTrue(streams, presences);
+      for (const stream of streams) {
+        assert.equal(stream.hasEnded, false);
+        stream.close();
+      }
+      await late?.end();
       for (const line of failures) assert.match(line, /"StoreUnavailableError"/, line);
       for (const project of projects) project.close();
     });

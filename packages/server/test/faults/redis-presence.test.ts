@@ -1,6 +1,6 @@
 /** The PresenceStore while Redis is away: no call hangs, no event is wrong, and calls succeed soon after its return. */
 import assert from 'node:assert/strict';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { PresenceStore } from '../../src/presence/presence-store.ts';
 import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
@@ -8,28 +8,20 @@ import {
   INCARNATION,
   PAGE_1,
   PAGE_2,
-  PresenceScene,
+  type PresenceScene,
   SCOPE,
   SITE,
   START,
   TTL,
 } from '../contract/presence/presence-scene.ts';
-import { OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
+import { withRedisScene } from '../contract/presence/redis-scene.ts';
+import { skipsOwnRedis } from '../support/own-redis.ts';
 import { until, within } from '../support/waiting.ts';
 
 /** Later than any sweep. */
 const OVERDUE_MS = 10_000;
 /** The time within which every call has failed, and within which calls succeed again. */
 const LIMIT_MS = 5_000;
-
-async function withScene(t: TestContext, body: (scene: PresenceScene, redis: OwnRedis) => Promise<void>) {
-  const redis = await OwnRedis.start();
-  t.after(() => redis.remove());
-  const open = () => openRedisPresence({ url: redis.url });
-  const scene = new PresenceScene([await open(), await open()]);
-  t.after(() => scene.close());
-  await body(scene, redis);
-}
 
 /** Every method once. */
 const calls = (store: PresenceStore): Promise<unknown>[] => [
@@ -89,8 +81,8 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
     });
   });
 
-  test('while Redis is stopped presence calls reject and watches are lost; all succeed when it is started again, and empty', (t) =>
-    withScene(t, async (scene, redis) => {
+  test('while Redis is stopped presence calls reject and watches are lost; all succeed when it is started again, and empty', () =>
+    withRedisScene(async (scene, redis) => {
       const recorder = await scene.watch();
       await scene.set('ann', PAGE_1);
       await recorder.first(1);
@@ -102,8 +94,8 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       assert.equal(recorder.events.length, 1);
     }));
 
-  test('while Redis is paused presence calls reject, also those under way; all succeed when it is resumed', (t) =>
-    withScene(t, async (scene, redis) => {
+  test('while Redis is paused presence calls reject, also those under way; all succeed when it is resumed', () =>
+    withRedisScene(async (scene, redis) => {
       const recorder = await scene.watch();
       redis.signal('SIGSTOP');
       await Promise.all(Array.from({ length: 20 }, () => assertUnavailable(scene.store)));
@@ -113,8 +105,8 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       await assertWell(scene);
     }));
 
-  test('while Redis is paused watches are lost also without any call', (t) =>
-    withScene(t, async (scene, redis) => {
+  test('while Redis is paused watches are lost also without any call', () =>
+    withRedisScene(async (scene, redis) => {
       const recorder = await scene.watch();
       redis.signal('SIGSTOP');
       await recorder.lost();
@@ -122,16 +114,16 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       await assertWell(scene);
     }));
 
-  test('opening a PresenceStore rejects while Redis is paused', (t) =>
-    withScene(t, async (_, redis) => {
+  test('opening a PresenceStore rejects while Redis is paused', () =>
+    withRedisScene(async (_, redis) => {
       redis.signal('SIGSTOP');
       const rejected = assert.rejects(openRedisPresence({ url: redis.url }), StoreUnavailableError);
       await within(LIMIT_MS, rejected);
       redis.signal('SIGCONT');
     }));
 
-  test('presence calls whose connection is cut reject or were applied, and later ones succeed', (t) =>
-    withScene(t, async (scene, redis) => {
+  test('presence calls whose connection is cut reject or were applied, and later ones succeed', () =>
+    withRedisScene(async (scene, redis) => {
       const recorder = await scene.watch();
       for (let round = 0; round < 5; round += 1) {
         const sets = Array.from({ length: 200 }, (_, index) => scene.set(`u${round}-${index}`, PAGE_1));
@@ -147,8 +139,8 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       await assertWell(scene);
     }));
 
-  test('a watch is lost when Redis is emptied, and the group continues in another epoch', (t) =>
-    withScene(t, async (scene, redis) => {
+  test('a watch is lost when Redis is emptied, and the group continues in another epoch', () =>
+    withRedisScene(async (scene, redis) => {
       const recorder = await scene.watch();
       const { position } = recorder.watch;
       await redis.command('FLUSHALL');
@@ -159,8 +151,8 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       assert.equal(await watch.since(position), null);
     }));
 
-  test('since returns null for a position that a restart from an older snapshot lost', (t) =>
-    withScene(t, async (scene, redis) => {
+  test('since returns null for a position that a restart from an older snapshot lost', () =>
+    withRedisScene(async (scene, redis) => {
       const before = await scene.watch();
       await scene.set('ann', PAGE_1);
       await before.first(1);
@@ -186,8 +178,8 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       assert.equal((await watch.since(known))?.length, 4, 'the remaining events follow');
     }));
 
-  test('watches are lost when the offsets go back while connections stay open', (t) =>
-    withScene(t, async (scene, redis) => {
+  test('watches are lost when the offsets go back while connections stay open', () =>
+    withRedisScene(async (scene, redis) => {
       const recorder = await scene.watch();
       await scene.set('base', PAGE_1);
       await recorder.first(1);
@@ -210,8 +202,8 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       assert.ok(!JSON.stringify(second.events).includes('z5'));
     }));
 
-  test('after the index of due groups was lost, a refresh or a renewal registers the group again', (t) =>
-    withScene(t, async (scene, redis) => {
+  test('after the index of due groups was lost, a refresh or a renewal registers the group again', () =>
+    withRedisScene(async (scene, redis) => {
       const refreshed = await scene.watch();
       const silent = await scene.watch({ groupId: 'silent' });
       await scene.set('ann', PAGE_1);
@@ -232,8 +224,8 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       assert.equal((await silent.first(2)).at(-1)?.type, 'departed');
     }));
 
-  test('a foreign message on the channel of a watch is ignored', (t) =>
-    withScene(t, async (scene, redis) => {
+  test('a foreign message on the channel of a watch is ignored', () =>
+    withRedisScene(async (scene, redis) => {
       const recorder = await scene.watch();
       const [channel] = (await redis.command('PUBSUB', 'CHANNELS')) as [string];
       const { epoch } = recorder.watch.position;
@@ -245,8 +237,8 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       assert.equal(recorder.isLost, false);
     }));
 
-  test('a watch that missed an event is lost at the next event or renewal', (t) =>
-    withScene(t, async (scene, redis) => {
+  test('a watch that missed an event is lost at the next event or renewal', () =>
+    withRedisScene(async (scene, redis) => {
       const [first, second] = [await scene.watch(), await scene.watch({ groupId: 'other' })];
       for (const key of (await redis.command('KEYS', '*project:*:watched')) as string[]) {
         await redis.command('HINCRBY', key, 'offset', '1');
@@ -257,16 +249,16 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       assert.deepEqual([first.events, second.events], [[], []]);
     }));
 
-  test('presence scripts are loaded again after Redis has flushed them', (t) =>
-    withScene(t, async (scene, redis) => {
+  test('presence scripts are loaded again after Redis has flushed them', () =>
+    withRedisScene(async (scene, redis) => {
       await scene.set('ann', PAGE_1);
       await redis.command('SCRIPT', 'FLUSH');
       await Promise.all([scene.set('ann', PAGE_1), scene.set('bob', PAGE_1), scene.ids()]);
       assert.deepEqual(await scene.ids(), ['ann', 'bob']);
     }));
 
-  test('a presence update rejects when the server becomes a replica, and the client connects to the master', (t) =>
-    withScene(t, async (scene, redis) => {
+  test('a presence update rejects when the server becomes a replica, and the client connects to the master', () =>
+    withRedisScene(async (scene, redis) => {
       await scene.set('ann', PAGE_1);
       const connections = async () =>
         ((await redis.command('CLIENT', 'LIST')) as string)
@@ -286,8 +278,8 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       await assertWell(scene);
     }));
 
-  test('presence writes to a full Redis are unavailable, and readings continue', (t) =>
-    withScene(t, async (scene, redis) => {
+  test('presence writes to a full Redis are unavailable, and readings continue', () =>
+    withRedisScene(async (scene, redis) => {
       await scene.set('ann', PAGE_1);
       await redis.command('CONFIG', 'SET', 'maxmemory', '1');
       await assert.rejects(scene.set('bob', PAGE_1), StoreUnavailableError);

@@ -15,7 +15,7 @@ import { Project } from '../support/project-client.ts';
 import { skipsRedis } from '../support/redis.ts';
 import type { TestServer } from '../support/server.ts';
 import { SocketClient } from '../support/socket-client.ts';
-import { StreamReader } from '../support/stream-reader.ts';
+import { StreamReader, together } from '../support/stream-reader.ts';
 import { within } from '../support/waiting.ts';
 import { type Cut, passSeconds, withTwoProcesses } from './two-processes.ts';
 
@@ -41,7 +41,7 @@ const cuts: Readonly<Record<string, Cut>> = {
 const withWorld = (cut: Cut, use: (world: World) => Promise<void>) =>
   withTwoProcesses(cut, async ({ reader, writer, clock, proxy }) => {
     await using project = closing(Project.of(reader));
-    await project.seed({ users: [{ id: 'a' }], groups: [{ id: 'g', name: 'G', members: ['a'] }] });
+    await project.seedGroup('g', 'a');
     await use({ project, reader, writer, clock, cut: () => proxy.cut() });
   });
 
@@ -59,10 +59,10 @@ const asCustomer = (
     ...(body === undefined ? {} : { body }),
   });
 
-async function openStreams(project: Project, token: string, paths = PATHS): Promise<StreamReader[]> {
+async function openStreams(project: Project, token: string, paths = PATHS) {
   const headers = { authorization: `Bearer ${token}` };
   const all = paths.flatMap((path) => Array.from({ length: STREAMS }, () => path));
-  const streams = await Promise.all(all.map((path) => StreamReader.open(project, path, headers)));
+  const streams = await together(all.map((path) => StreamReader.open(project, path, headers)));
   for (const { status, text } of streams) assert.equal(status, 200, text);
   return streams;
 }
@@ -116,7 +116,7 @@ for (const [when, cut] of Object.entries(cuts)) {
       test(`streams and sockets end within 2 s after ${what}`, () =>
         withWorld(cut, async (world) => {
           const { project } = world;
-          const streams = await openStreams(project, project.token);
+          using streams = await openStreams(project, project.token);
           const sockets = await openSockets(world);
           await pass(world);
           // The token was verified a moment ago.
@@ -135,24 +135,22 @@ for (const [when, cut] of Object.entries(cuts)) {
       withWorld(cut, async (world) => {
         const { project, writer } = world;
         const [revoked, other] = [await issueToken(world), await issueToken(world)];
-        const [streams, others] = [await openStreams(project, revoked), await openStreams(project, other)];
+        using streams = await openStreams(project, revoked);
+        using others = await openStreams(project, other);
         await pass(world);
         world.cut();
         const headers = { authorization: `Bearer ${revoked}` };
         expectDone(await send(writer.url, 'DELETE', '/v1/authorize', { headers }));
         await pass(world);
         await assertEnded(streams, 'expired_access_token');
-        for (const stream of others) {
-          assert.equal(stream.hasEnded, false);
-          stream.close();
-        }
+        for (const stream of others) assert.equal(stream.hasEnded, false);
       }));
 
     test('streams of a project without changes end within 2 s after it was deleted', () =>
       withWorld(cut, async (world) => {
         const { reader, writer, clock } = world;
         await using project = closing(await Project.create(reader.url, reader.customerToken, clock.now()));
-        const streams = await openStreams(project, project.token, ['/v1/changes']);
+        using streams = await openStreams(project, project.token, ['/v1/changes']);
         await pass(world);
         world.cut();
         expectDone(await asCustomer(writer, 'DELETE', `/${project.id}`));
@@ -164,7 +162,7 @@ for (const [when, cut] of Object.entries(cuts)) {
       withWorld(cut, async (world) => {
         const { project, writer, clock } = world;
         const [valid, revoked] = [await issueToken(world), await issueToken(world)];
-        const streams = await openStreams(project, valid, ['/v1/changes']);
+        using _streams = await openStreams(project, valid, ['/v1/changes']);
         await pass(world);
         clock.move(900);
         const headers = { authorization: `Bearer ${revoked}` };
@@ -175,10 +173,9 @@ for (const [when, cut] of Object.entries(cuts)) {
         // The process has read the record, and still knows the token.
         for (let reading = 0; reading < 20; reading += 1)
           assert.equal((await asCustomer(writer, 'GET', '')).status, 200);
-        const late = await StreamReader.open(project, '/v1/changes', headers);
+        using late = await StreamReader.open(project, '/v1/changes', headers);
         await pass(world);
         await assertEnded([late], 'expired_access_token');
-        for (const stream of streams) stream.close();
       }));
   });
 }

@@ -43,10 +43,7 @@ export const withPresence = (cut: Cut, use: (world: PresenceWorld) => Promise<vo
     const reader = new Presence(Project.of(processes.reader));
     const writer = new Presence(Project.of(processes.writer));
     const ids = ['a', 'b', 'c', 'd'];
-    await reader.project.seed({
-      users: ids.map((id) => ({ id })),
-      groups: [{ id: 'g', name: 'G', members: ids }],
-    });
+    await reader.project.seedGroup('g', ...ids);
     for (const id of ids) {
       await reader.set(id, { page: '1', line: id });
       await reader.set(id, { page: '1', paragraph: id }, { durable: true });

@@ -48,7 +48,7 @@ describe('a server whose writer dies', () => {
     ['without an error', 'exit'],
   ] as const) {
     test(`a server whose writer dies ${how} ends with one line, and loses no acknowledged write`, () =>
-      withDataDir(undefined, async (dataDir) => {
+      withDataDir(async (dataDir) => {
         const killerFile = join(dataDir, 'kill');
         // Only the writer gets the file of the store.
         const killer = { THREAD_KILLER_WORKER_DATA_KEY: 'file', THREAD_KILLER_FILE: killerFile };

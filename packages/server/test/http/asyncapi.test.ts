@@ -13,7 +13,7 @@ import { markdown } from '../support/conversation.ts';
 import { expectDone, expectOk } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { Project } from '../support/project-client.ts';
-import { SocketClient, withSockets } from '../support/socket-client.ts';
+import { SocketClient } from '../support/socket-client.ts';
 
 const server = oneServer();
 let document: EventDocument;
@@ -109,68 +109,62 @@ describe('a socket and /asyncapi.json', () => {
   test('the server takes the example of every frame, and rejects what the schemas of frames reject', async () => {
     const project = await exampleProject();
     const { token } = Browser.of(project, 'ada');
-    await withSockets(async (keep) => {
-      const socket = await keep(SocketClient.open(project.url));
-      // The frame that logs in is the first of them.
-      for (const { op } of FRAMES) {
-        const [example] = channels.socket?.messages[op]?.examples ?? [];
-        const frame: Record<string, unknown> = { ...example?.payload, ...(op === 'auth' && { token }) };
-        const ref = Number(frame.ref);
-        socket.send(frame);
-        assert.deepEqual(await socket.answer(ref), { ref, ok: true }, op);
-        const wrong = { ...frame, ref: ref + 100, nick: 1 };
-        assert.equal(payloadOf('socket', op)(wrong), false, op);
-        socket.send(wrong);
-        assert.equal((await socket.answer(ref + 100)).error, 'unexpected_field');
-      }
-    });
+    using socket = await SocketClient.open(project.url);
+    // The frame that logs in is the first of them.
+    for (const { op } of FRAMES) {
+      const [example] = channels.socket?.messages[op]?.examples ?? [];
+      const frame: Record<string, unknown> = { ...example?.payload, ...(op === 'auth' && { token }) };
+      const ref = Number(frame.ref);
+      socket.send(frame);
+      assert.deepEqual(await socket.answer(ref), { ref, ok: true }, op);
+      const wrong = { ...frame, ref: ref + 100, nick: 1 };
+      assert.equal(payloadOf('socket', op)(wrong), false, op);
+      socket.send(wrong);
+      assert.equal((await socket.answer(ref + 100)).error, 'unexpected_field');
+    }
   });
 
   test('every frame that the server sends is as described', async () => {
     const project = await exampleProject();
-    await withSockets(async (keep) => {
-      const socket = await keep(SocketClient.of(project, 'ada'));
-      const watches = {
-        watch: await socket.ok('watch', { groupID: 'analysts', expand: 'data,user' }),
-        watch_threads: await socket.ok('watch_threads', { groupID: 'analysts' }),
-        watch_messages: await socket.ok('watch_messages', { threadID: 'launch' }),
-      };
-      const has = (op: keyof typeof watches, event: string) =>
-        socket.until(`${op} ${event}`, () =>
-          socket.frames.some((frame) => frame.watch === watches[op] && frame.event === event),
-        );
-      const location = { page: 'q3-report' };
-      await socket.ok('present', { groupID: 'analysts', location, data: { cursor: 1 } });
-      await socket.ok('present', { groupID: 'analysts', location, durable: true });
-      await socket.ok('absent', { groupID: 'analysts', location });
-      await has('watch', 'departed');
-      const message = '/v1/threads/launch/messages/81';
-      expectDone(await project.put(message, { authorID: 'grace', content: markdown('In') }));
-      await has('watch_messages', 'message');
-      assert.equal((await project.post(`${message}/append`, { text: ' June' })).status, 200);
-      await has('watch_messages', 'appended');
-      await has('watch_threads', 'thread');
-      expectDone(await project.put('/v1/threads/launch', { resolved: true }));
-      await has('watch_messages', 'thread');
-      expectDone(await project.delete('/v1/threads/launch'));
-      await has('watch_messages', 'ended');
-      await has('watch_threads', 'removed');
-      await socket.fails('thread_not_found', 'watch_messages', { threadID: 'none' });
-      const names = new Map(Object.entries(watches).map(([op, ref]) => [ref, op]));
-      const described = socket.frames.map((frame) => {
-        const { watch, event, ok, error } = frame;
-        const isEvent = watch !== undefined && event !== 'ended';
-        const name = isEvent
-          ? `${names.get(watch)}.${event}`
-          : (event ?? (ok ? 'done' : error && 'rejected'));
-        expectPayload('socket', name, frame);
-        return name;
-      });
-      for (const name of ['done', 'rejected', 'ended', 'watch.snapshot', 'watch.arrived', 'watch.durable'])
-        assert.ok(described.includes(name), name);
-      for (const name of ['watch_threads.snapshot', 'watch_messages.snapshot', 'watch_messages.thread'])
-        assert.ok(described.includes(name), name);
+    using socket = await SocketClient.of(project, 'ada');
+    const watches = {
+      watch: await socket.ok('watch', { groupID: 'analysts', expand: 'data,user' }),
+      watch_threads: await socket.ok('watch_threads', { groupID: 'analysts' }),
+      watch_messages: await socket.ok('watch_messages', { threadID: 'launch' }),
+    };
+    const has = (op: keyof typeof watches, event: string) =>
+      socket.until(`${op} ${event}`, () =>
+        socket.frames.some((frame) => frame.watch === watches[op] && frame.event === event),
+      );
+    const location = { page: 'q3-report' };
+    await socket.ok('present', { groupID: 'analysts', location, data: { cursor: 1 } });
+    await socket.ok('present', { groupID: 'analysts', location, durable: true });
+    await socket.ok('absent', { groupID: 'analysts', location });
+    await has('watch', 'departed');
+    const message = '/v1/threads/launch/messages/81';
+    expectDone(await project.put(message, { authorID: 'grace', content: markdown('In') }));
+    await has('watch_messages', 'message');
+    assert.equal((await project.post(`${message}/append`, { text: ' June' })).status, 200);
+    await has('watch_messages', 'appended');
+    await has('watch_threads', 'thread');
+    expectDone(await project.put('/v1/threads/launch', { resolved: true }));
+    await has('watch_messages', 'thread');
+    expectDone(await project.delete('/v1/threads/launch'));
+    await has('watch_messages', 'ended');
+    await has('watch_threads', 'removed');
+    await socket.fails('thread_not_found', 'watch_messages', { threadID: 'none' });
+    const names = new Map(Object.entries(watches).map(([op, ref]) => [ref, op]));
+    const described = socket.frames.map((frame) => {
+      const { watch, event, ok, error } = frame;
+      const isEvent = watch !== undefined && event !== 'ended';
+      const name = isEvent ? `${names.get(watch)}.${event}` : (event ?? (ok ? 'done' : error && 'rejected'));
+      expectPayload('socket', name, frame);
+      return name;
     });
+    for (const name of ['done', 'rejected', 'ended', 'watch.snapshot', 'watch.arrived', 'watch.durable'])
+      assert.ok(described.includes(name), name);
+    for (const name of ['watch_threads.snapshot', 'watch_messages.snapshot', 'watch_messages.thread'])
+      assert.ok(described.includes(name), name);
   });
 
   test('the frame about a token that ends is as described', () => {

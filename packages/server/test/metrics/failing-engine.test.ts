@@ -47,36 +47,32 @@ suite('metrics while a part of the engine fails', () => {
   test('without Redis its values are absent and its connections are 0; with it they are back', {
     skip: skipsOwnRedis,
   }, async () => {
-    const redis = await OwnRedis.start();
-    try {
-      await withServer({ settings: { databaseUrl: null, redisUrl: redis.url } }, async ({ url }) => {
-        assert.match(await metricsOf(url), /^rollcall_redis_connected\{client="presence"\} 1$/m);
-        await redis.stop();
-        await until('the loss to be noticed', async () => {
-          const text = await metricsOf(url);
-          return ['presence', 'broker'].every((client) =>
-            text.includes(`rollcall_redis_connected{client="${client}"} 0\n`),
-          );
-        });
-        await until('the values of Redis to be absent', async () => {
-          const text = await metricsOf(url);
-          return (
-            !/^rollcall_presences \d/m.test(text) &&
-            /^rollcall_redis_errors_total\{client="presence"\} [1-9]/m.test(text)
-          );
-        });
-        await redis.start();
-        await until('the values to be back', async () => {
-          const text = await metricsOf(url);
-          return (
-            text.includes('rollcall_presences 0\n') &&
-            text.includes('rollcall_redis_connected{client="presence"} 1\n')
-          );
-        });
+    await using redis = await OwnRedis.start();
+    await withServer({ settings: { databaseUrl: null, redisUrl: redis.url } }, async ({ url }) => {
+      assert.match(await metricsOf(url), /^rollcall_redis_connected\{client="presence"\} 1$/m);
+      await redis.stop();
+      await until('the loss to be noticed', async () => {
+        const text = await metricsOf(url);
+        return ['presence', 'broker'].every((client) =>
+          text.includes(`rollcall_redis_connected{client="${client}"} 0\n`),
+        );
       });
-    } finally {
-      await redis.remove();
-    }
+      await until('the values of Redis to be absent', async () => {
+        const text = await metricsOf(url);
+        return (
+          !/^rollcall_presences \d/m.test(text) &&
+          /^rollcall_redis_errors_total\{client="presence"\} [1-9]/m.test(text)
+        );
+      });
+      await redis.start();
+      await until('the values to be back', async () => {
+        const text = await metricsOf(url);
+        return (
+          text.includes('rollcall_presences 0\n') &&
+          text.includes('rollcall_redis_connected{client="presence"} 1\n')
+        );
+      });
+    });
   });
 
   test('without the store the webhooks are absent that are behind; with it they are back', async () => {

@@ -23,7 +23,7 @@ const version = new RegExp(`(?<![\\d.])${manifest.version.replaceAll('.', '\\.')
 const namesVersion = (file: string) => file !== 'CHANGELOG.md' && version.test(readPage(file));
 
 test('npm version changes every file that names the version, and begins a section of the CHANGELOG', () =>
-  withDataDir(undefined, async (copy) => {
+  withDataDir(async (copy) => {
     const exclude = ['**/node_modules/**', '**/dist/**', '**/*.{png,gz,svg}'];
     const files = globSync(FILES, { cwd: ROOT, exclude }).filter(namesVersion);
     assert.ok(files.length > 8);

@@ -46,7 +46,7 @@ test('a page of another origin may send and read the headers that docs/api.md li
     withServer({ settings: { corsOrigins: origin, rateLimitPerSecond: 1_000 } }, async (server) => {
       const { url } = server;
       const project = Project.of(server);
-      await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
+      await project.seedGroup('g', 'u');
       await project.post('/v1/threads', { id: 't', groupID: 'g', name: 'T' });
       const content = [{ type: 'p', children: [{ text: 'a' }] }];
       await project.post('/v1/threads/t/messages', { id: 'm', authorID: 'u', content });

@@ -56,8 +56,7 @@ describe('the text of a batch', () => {
 });
 
 test('readers with different filters that show an event are sent the same bytes', () =>
-  withStreams({}, async (world) => {
-    await world.seed(['a']);
+  withStreams({ users: ['a'] }, async (world) => {
     const filters = [null, { location: '{"page":"1"}', partial: true }];
     const sinks = await Promise.all(
       filters.map((location) => world.open({ filter: { location, excludeDurable: false } })),

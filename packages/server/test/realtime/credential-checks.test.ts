@@ -73,8 +73,7 @@ describe('the credentials of open streams', () => {
     }));
 
   test('a token that is rejected after it was renewed ends nothing', () =>
-    withStreams({}, async (world) => {
-      await world.seed(['a']);
+    withStreams({ users: ['a'] }, async (world) => {
       const rejection = Promise.withResolvers<never>();
       const socket = { credentials: 'old', checkCredentials: () => rejection.promise };
       const session = await world.session(socket);
@@ -87,8 +86,7 @@ describe('the credentials of open streams', () => {
     }));
 
   test('a rejected token ends all streams that were opened with it, and no others', () =>
-    withStreams({}, async (world) => {
-      await world.seed(['a']);
+    withStreams({ users: ['a'] }, async (world) => {
       const reject = () => {
         throw new ServiceError('expired_access_token', 'expired');
       };
@@ -105,8 +103,7 @@ describe('the credentials of open streams', () => {
     }));
 
   test('every stream is checked within a minute, also when many streams end meanwhile', () =>
-    withStreams({}, async (world) => {
-      await world.seed(['a']);
+    withStreams({ users: ['a'] }, async (world) => {
       const checks = new Set<number>();
       const sinks: SimulatedSink[] = [];
       for (let index = 0; index < STREAMS; index += 1) {
@@ -122,8 +119,7 @@ describe('the credentials of open streams', () => {
     }));
 
   test('the next streams are not checked before a slow engine has answered', () =>
-    withStreams({}, async (world) => {
-      await world.seed(['a']);
+    withStreams({ users: ['a'] }, async (world) => {
       const answer = Promise.withResolvers<void>();
       let isSlow = false;
       let checks = 0;

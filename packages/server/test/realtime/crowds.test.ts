@@ -26,8 +26,7 @@ describe('many readers who resume at once', () => {
     ['to another process', 1],
   ] as const) {
     test(`readers who resume ${where} get the same bytes of what they missed`, () =>
-      withStreams({ writesPerSecond: [undefined, undefined] }, async (world) => {
-        await world.seed(['a', 'b']);
+      withStreams({ writesPerSecond: [undefined, undefined], users: ['a', 'b'] }, async (world) => {
         const first = await world.open();
         const { lastEventId } = first.parser;
         for (let count = 0; count < MOVES; count += 1) await world.move('a', `${count}`);
@@ -70,8 +69,7 @@ test('other work of the process continues while all readers get a snapshot', () 
   }));
 
 test('a snapshot right after another snapshot waits for no timer', () =>
-  withStreams({}, async (world) => {
-    await world.seed(['a']);
+  withStreams({ users: ['a'] }, async (world) => {
     const loseOrder = orderLoss(world.engine.presence);
     const sinks: SimulatedSink[] = [];
     for (let index = 0; index < 6_000; index += 1) sinks.push(await world.open());
@@ -84,8 +82,7 @@ test('a snapshot right after another snapshot waits for no timer', () =>
   }));
 
 test('at most 100 channels without readers are retained for readers who resume', () =>
-  withStreams({}, async (world) => {
-    await world.seed(['a']);
+  withStreams({ users: ['a'] }, async (world) => {
     const { presence, store } = world.engine;
     const loseOrder = orderLoss(presence);
     const filterOf = (page: number) => ({

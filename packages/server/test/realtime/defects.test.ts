@@ -29,8 +29,7 @@ describe('an exception in a stream', () => {
   for (const [occasion, happen] of Object.entries(OCCASIONS)) {
     test(`an exception at ${occasion} of one stream ends that stream, and is logged`, async () => {
       const { log, lines } = listening();
-      await withStreams({ log }, async (world) => {
-        await world.seed(['a', 'b']);
+      await withStreams({ log, users: ['a', 'b'] }, async (world) => {
         const viewer = { viewer: { userId: 'b' } };
         const [broken, host] = [await world.open(viewer), await world.open()];
         broken.defect = new Error('broken');
@@ -56,8 +55,7 @@ describe('an exception in a stream', () => {
   }
 
   test('an exception in the text for all readers gives each of them a snapshot', () =>
-    withStreams({}, async (world) => {
-      await world.seed(['a', 'b']);
+    withStreams({ users: ['a', 'b'] }, async (world) => {
       const sink = await world.open();
       // No Date can have this time, so the text of the event throws.
       const update = {

@@ -11,8 +11,7 @@ const eagerId = (text: string) => [...text.matchAll(/^id: (.*)\n/gm)].at(-1)?.[1
 
 describe('a parser that stores an ID before its event is complete', () => {
   test('a snapshot that breaks off leaves no ID, and comes whole after a reconnect', () =>
-    withStreams({}, async (world) => {
-      await world.seed(USERS);
+    withStreams({ users: USERS }, async (world) => {
       for (const id of USERS) await world.move(id, 'x'.repeat(200));
       const whole = await world.open();
       const text = whole.written.join('');

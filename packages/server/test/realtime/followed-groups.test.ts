@@ -55,8 +55,7 @@ const snapshots = ({ parser }: SimulatedSink) =>
 
 describe('reading a group', () => {
   test('a reading that takes longer than the lease of its watch is not repeated', () =>
-    withStreams({}, async (world) => {
-      await world.seed(['a', 'b']);
+    withStreams({ users: ['a', 'b'] }, async (world) => {
       const seen = watched(world.engine.presence);
       const delayed = delayedReading(world.engine.presence);
       const opening = world.open();
@@ -72,8 +71,7 @@ describe('reading a group', () => {
     }));
 
   test('a group whose order of events is lost during a reading is read again, and a new stream gets 503', () =>
-    withStreams({}, async (world) => {
-      await world.seed(['a']);
+    withStreams({ users: ['a'] }, async (world) => {
       const seen = watched(world.engine.presence);
       const delayed = delayedReading(world.engine.presence);
       const rejected = assert.rejects(world.open(), StoreUnavailableError);
@@ -89,8 +87,7 @@ describe('reading a group', () => {
 
 describe('following a group', () => {
   test('a group is not read again because an earlier watch was lost', () =>
-    withStreams({}, async (world) => {
-      await world.seed(['a']);
+    withStreams({ users: ['a'] }, async (world) => {
       const seen = watched(world.engine.presence);
       const sink = await world.open();
       const renewal = Promise.withResolvers<void>();
@@ -107,8 +104,7 @@ describe('following a group', () => {
     }));
 
   test('streams of a group that was created again before its removal was published continue', () =>
-    withStreams({}, async (world) => {
-      await world.seed(['a', 'b']);
+    withStreams({ users: ['a', 'b'] }, async (world) => {
       const [host, viewer] = [await world.open(), await world.open({ viewer: { userId: 'a' } })];
       await world.move('a', '1');
       await world.until('the arrival', () => present(host).length === 1);
@@ -122,8 +118,7 @@ describe('following a group', () => {
     }));
 
   test('a reader who resumed between the removal of the group and its event gets a snapshot', () =>
-    withStreams({ writesPerSecond: [undefined, undefined] }, async (world) => {
-      await world.seed(['a']);
+    withStreams({ writesPerSecond: [undefined, undefined], users: ['a'] }, async (world) => {
       const location = { page: '1' };
       await world.put('a', { location, durable: true });
       const before = await world.open();
@@ -139,8 +134,7 @@ describe('following a group', () => {
     }));
 
   test('streams of a removed group end when the store, which was away, answers again', () =>
-    withStreams({}, async (world) => {
-      await world.seed(['a', 'b']);
+    withStreams({ users: ['a', 'b'] }, async (world) => {
       const sinks = [await world.open(), await world.open({ viewer: { userId: 'a' } })];
       const { store } = world.engine;
       const groupExists = store.groups.exists.bind(store);

@@ -6,8 +6,7 @@ import { manyUsers, withStreams } from './stream-world.ts';
 
 describe('the readers of one filter', () => {
   test('all readers of a filter are sent the same bytes', () =>
-    withStreams({}, async (world) => {
-      await world.seed(['a', 'b']);
+    withStreams({ users: ['a', 'b'] }, async (world) => {
       const sinks = await Promise.all(Array.from({ length: 700 }, () => world.open()));
       await world.move('a', '1');
       await world.until('the arrival', () => sinks.every((sink) => sink.changes.length === 1));
@@ -24,16 +23,14 @@ describe('the readers of one filter', () => {
     }));
 
   test('while the write budget lasts, every event is sent at once, also of a user who moves often', () =>
-    withStreams({}, async (world) => {
-      await world.seed(['a']);
+    withStreams({ users: ['a'] }, async (world) => {
       const sink = await world.open();
       await Promise.all(['1', '2', '3'].map((line) => world.move('a', line)));
       await world.until('all moves', () => sink.changes.length === 3);
     }));
 
   test('without write budget, events are merged and sent at an interval', () =>
-    withStreams({ writesPerSecond: [10] }, async (world) => {
-      await world.seed(['a', 'b']);
+    withStreams({ writesPerSecond: [10], users: ['a', 'b'] }, async (world) => {
       const [sink] = await Promise.all(Array.from({ length: 20 }, () => world.open()));
       assert.ok(sink !== undefined);
       await world.move('a', '1');
@@ -89,8 +86,7 @@ describe('the readers of one filter', () => {
 
   test('no event waits longer than ROLLCALL_PRESENCE_MERGE_MS, and with 0 none waits', async () => {
     for (const mergeMs of [100, 0]) {
-      await withStreams({ writesPerSecond: [1], mergeMs }, async (world) => {
-        await world.seed(['a']);
+      await withStreams({ writesPerSecond: [1], mergeMs, users: ['a'] }, async (world) => {
         const [sink] = await Promise.all(Array.from({ length: 50 }, () => world.open()));
         assert.ok(sink !== undefined);
         for (let count = 1; count <= 3; count += 1) {
@@ -145,8 +141,7 @@ describe('a reader who stops reading', () => {
     }));
 
   test('a reader who receives nothing for two minutes is disconnected', () =>
-    withStreams({}, async (world) => {
-      await world.seed(['a']);
+    withStreams({ users: ['a'] }, async (world) => {
       const [slow, quick] = [await world.open(), await world.open()];
       slow.stop();
       await world.move('a', '1');

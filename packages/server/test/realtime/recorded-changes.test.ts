@@ -33,13 +33,15 @@ const setDurable = (world: StreamWorld, userId: string, line: string) =>
 
 /** Users a, b and c with durable locations, and a stream on each of two processes. */
 async function withTwo(use: (world: StreamWorld, sinks: readonly SimulatedSink[]) => Promise<void>) {
-  await withStreams({ mergeMs: 0, writesPerSecond: [undefined, undefined] }, async (world) => {
-    await world.seed(['a', 'b', 'c']);
-    for (const id of ['a', 'b', 'c']) await setDurable(world, id, '0');
-    const sinks = [await world.open({}, undefined, 0), await world.open({}, undefined, 1)];
-    await world.pass(2);
-    await use(world, sinks);
-  });
+  await withStreams(
+    { mergeMs: 0, writesPerSecond: [undefined, undefined], users: ['a', 'b', 'c'] },
+    async (world) => {
+      for (const id of ['a', 'b', 'c']) await setDurable(world, id, '0');
+      const sinks = [await world.open({}, undefined, 0), await world.open({}, undefined, 1)];
+      await world.pass(2);
+      await use(world, sinks);
+    },
+  );
 }
 
 const until = (world: StreamWorld, sinks: readonly SimulatedSink[], expected: string) =>
@@ -58,8 +60,7 @@ describe('what is recorded of a followed group', () => {
     }));
 
   test('a user who was deleted before the stream was opened is shown when set active', () =>
-    withStreams({}, async (world) => {
-      await world.seed(['a', 'b']);
+    withStreams({ users: ['a', 'b'] }, async (world) => {
       for (const id of ['a', 'b']) await setDurable(world, id, '0');
       await setUser(world, 'a', 'deleted');
       const sink = await world.open();

@@ -56,8 +56,7 @@ describe('a slow reader', () => {
     }));
 
   test('a slow reader gets whole events of a long batch', () =>
-    withStreams({ writesPerSecond: [1] }, async (world) => {
-      await world.seed(USERS);
+    withStreams({ writesPerSecond: [1], users: USERS }, async (world) => {
       const sink = await world.open();
       await world.move('u1000', '0');
       await world.until('the first', () => sink.changes.length === 1);
@@ -89,8 +88,7 @@ describe('a slow reader', () => {
 });
 
 test('a group with many users at one location is sent in pieces of at most 16 KB', () =>
-  withStreams({}, async (world) => {
-    await world.seed(USERS);
+  withStreams({ users: USERS }, async (world) => {
     for (const id of USERS) await world.move(id, WIDE);
     const sink = await world.open();
     assert.deepEqual(known(sink).length, USERS.length);

@@ -11,8 +11,7 @@ const MB = 1_048_576;
 const largest = ({ written }: SimulatedSink) => Math.max(...written.map((bytes) => Buffer.byteLength(bytes)));
 
 test('an entry of a snapshot that is longer than a piece is sent whole, and no character is cut in two', () =>
-  withStreams({}, async (world) => {
-    await world.seed(['a', 'b', 'c']);
+  withStreams({ users: ['a', 'b', 'c'] }, async (world) => {
     // These characters have three and four bytes in UTF-8, so a bound of a piece can fall within one.
     const texts = ['€', '😀', 'x😀€'].map((text) => text.repeat(256));
     const location = Object.fromEntries(
@@ -32,8 +31,7 @@ test('an entry of a snapshot that is longer than a piece is sent whole, and no c
   }));
 
 test('a snapshot without users is an empty list', () =>
-  withStreams({}, async (world) => {
-    await world.seed(['a']);
+  withStreams({ users: ['a'] }, async (world) => {
     assert.deepEqual((await world.open()).parser.events[0]?.data, { users: [] });
   }));
 

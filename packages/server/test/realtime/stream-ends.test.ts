@@ -10,8 +10,7 @@ describe('the end of a stream', () => {
   const rejection = new ServiceError('expired_access_token', 'expired');
 
   test('a stream whose token is no longer accepted ends within a minute', () =>
-    withStreams({}, async (world) => {
-      await world.seed(['a']);
+    withStreams({ users: ['a'] }, async (world) => {
       const checks: number[] = [];
       let isRevoked = false;
       const sinks = await Promise.all(
@@ -43,8 +42,7 @@ describe('the end of a stream', () => {
     }));
 
   test('a stream of a group that was removed without an event ends within a minute', () =>
-    withStreams({}, async (world) => {
-      await world.seed(['a']);
+    withStreams({ users: ['a'] }, async (world) => {
       const sinks = [await world.open(), await world.open({ viewer: { userId: 'a' } })];
       await world.engine.store.groups.delete(world.project, 'g', writeContext(world.clock, BY_TEST));
       for (let second = 0; second < 60; second += 1) {
@@ -60,8 +58,7 @@ describe('the end of a stream', () => {
     ['a viewer', { viewer: { userId: 'a' } }],
   ] as const) {
     test(`a stream is not opened for ${who} when the group is removed meanwhile`, () =>
-      withStreams({}, async (world) => {
-        await world.seed(['a']);
+      withStreams({ users: ['a'] }, async (world) => {
         const other = await world.open();
         const { store } = world.engine;
         const list = store.durablePresence.list.bind(store);
@@ -86,8 +83,7 @@ describe('the end of a stream', () => {
   }
 
   test('a stream is checked at once when the project or the session of its token changes', () =>
-    withStreams({}, async (world) => {
-      await world.seed(['a']);
+    withStreams({ users: ['a'] }, async (world) => {
       const { actor } = BY_TEST;
       const caller = { actor, projectId: 'test-project', project: world.project, sessionId: 's' };
       let checks = 0;
@@ -105,8 +101,7 @@ describe('the end of a stream', () => {
     }));
 
   test('an engine that is away ends no stream', () =>
-    withStreams({}, async (world) => {
-      await world.seed(['a']);
+    withStreams({ users: ['a'] }, async (world) => {
       const away = () => Promise.reject(new Error('away'));
       const sink = await world.open({ checkCredentials: away });
       await world.engine.broker.publish({ type: 'project', projectId: 'test-project' });
@@ -142,8 +137,7 @@ describe('a viewer', () => {
 
   for (const [name, [code, end]] of Object.entries(ENDINGS)) {
     test(`the stream of a viewer who ${name} ends, and other streams continue`, () =>
-      withStreams({}, async (world) => {
-        await world.seed(['a', 'b']);
+      withStreams({ users: ['a', 'b'] }, async (world) => {
         const sink = await world.open({ viewer: { userId: 'a' } });
         const host = await world.open();
         await end(world);

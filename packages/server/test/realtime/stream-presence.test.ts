@@ -45,8 +45,7 @@ describe('the presence that a stream shows', () => {
     }));
 
   test('a user who is set present after being set deleted is not shown', () =>
-    withStreams({}, async (world) => {
-      await world.seed(['a', 'b']);
+    withStreams({ users: ['a', 'b'] }, async (world) => {
       const sink = await world.open();
       const { store, presence } = world.engine;
       const stamp = writeContext(world.clock, BY_TEST);
@@ -67,8 +66,7 @@ describe('the presence that a stream shows', () => {
     }));
 
   test('the durable location of a user who is a member again when the removal is published is shown', () =>
-    withStreams({}, async (world) => {
-      await world.seed(['a', 'b']);
+    withStreams({ users: ['a', 'b'] }, async (world) => {
       const sink = await world.open();
       const location = { page: '1' };
       await world.put('a', { location, durable: true });
@@ -81,8 +79,7 @@ describe('the presence that a stream shows', () => {
     }));
 
   test('durable updates that are published in another order than they were set lead to the latest location', () =>
-    withStreams({}, async (world) => {
-      await world.seed(['a']);
+    withStreams({ users: ['a'] }, async (world) => {
       const { store, presence } = world.engine;
       const [first, second] = [JSON.stringify({ page: '1' }), JSON.stringify({ page: '2' })];
       const all = await world.open();
@@ -107,8 +104,7 @@ describe('the presence that a stream shows', () => {
     }));
 
   test('a durable update that is published after the end of its membership is not shown, also where the user is a member again', () =>
-    withStreams({}, async (world) => {
-      await world.seed(['a']);
+    withStreams({ users: ['a'] }, async (world) => {
       const { store, presence } = world.engine;
       const location = JSON.stringify({ page: '1' });
       const filter = { location: { location, partial: false }, excludeDurable: false };
@@ -133,8 +129,7 @@ describe('the presence that a stream shows', () => {
     }));
 
   test('arrived has from only where readers have the user at that location', () =>
-    withStreams({}, async (world) => {
-      await world.seed(['a']);
+    withStreams({ users: ['a'] }, async (world) => {
       await world.move('a', '1');
       // It has expired, and no sweep has published that yet.
       world.clock.jump(30_000);
@@ -146,8 +141,7 @@ describe('the presence that a stream shows', () => {
     }));
 
   test('every reader gets a snapshot when the order of events is lost', () =>
-    withStreams({}, async (world) => {
-      await world.seed(['a', 'b']);
+    withStreams({ users: ['a', 'b'] }, async (world) => {
       const sink = await world.open();
       await world.move('a', '1');
       await world.until('the arrival', () => sink.changes.length === 1);
@@ -167,8 +161,7 @@ describe('the presence that a stream shows', () => {
     }));
 
   test('a group without streams is no longer watched after the retention time', () =>
-    withStreams({}, async (world) => {
-      await world.seed(['a']);
+    withStreams({ users: ['a'] }, async (world) => {
       const sink = await world.open();
       const { presence } = world.engine;
       const isWatched = async () =>

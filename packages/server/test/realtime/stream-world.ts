@@ -30,6 +30,8 @@ export interface WorldOptions {
   readonly log?: Logger;
   /** Default: those of the API. */
   readonly durableBounds?: DurableBounds;
+  /** The members of the group `g`, from the beginning. Default: there is no group. */
+  readonly users?: readonly string[];
 }
 
 export const manyUsers = (count: number) => Array.from({ length: count }, (_, index) => `u${index + 10_000}`);
@@ -163,7 +165,7 @@ export async function withStreams(
 ): Promise<void> {
   const { mergeMs = 500, writesPerSecond = [undefined], log = pino({ level: 'silent' }) } = options;
   const clock = new MovedClock();
-  await withDataDir(undefined, async (dataDir) => {
+  await withDataDir(async (dataDir) => {
     await using opened = new AsyncDisposableStack();
     const settings = testSettings(dataDir);
     const engine = opened.adopt(await openMemoryEngine(dataDir, options.durableBounds), closeEngine);
@@ -187,7 +189,9 @@ export async function withStreams(
     await createConfigured(engine.store, settings, clock.now());
     const project = await engine.store.projects.find(settings.projectId as string);
     assert.ok(project !== null);
-    await use(new StreamWorld(engine, services, hubs, clock, project.key));
+    const world = new StreamWorld(engine, services, hubs, clock, project.key);
+    if (options.users !== undefined) await world.seed(options.users);
+    await use(world);
   });
   assert.equal(clock.timers, 0, 'timers were left behind');
 }

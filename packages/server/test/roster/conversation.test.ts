@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { ApiConnection } from '../../src/cli/roster/api-connection.ts';
 import { exportConversations } from '../../src/cli/roster/conversation-export.ts';
 import { fixedToken } from '../../src/cli/roster/token-source.ts';
+import { closing } from '../support/closing.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { Project } from '../support/project-client.ts';
 import { counts, exportText, flagsOf, jsonLines, runCli, syncText } from './roster-cli.ts';
@@ -133,26 +134,24 @@ describe('threads and messages of rollcall sync and rollcall export', () => {
       createdTimestamp: new Date(Date.parse(AT) + index).toISOString(),
     }));
     await syncText(project, jsonLines([...users, group, ...lines]), '--concurrency', '16');
-    const connection = new ApiConnection({
-      url: new URL(project.url),
-      tokens: fixedToken(project.token),
-      onRetry: (note) => assert.fail(note),
-    });
+    await using connection = closing(
+      new ApiConnection({
+        url: new URL(project.url),
+        tokens: fixedToken(project.token),
+        onRetry: (note) => assert.fail(note),
+      }),
+    );
     const found: { type: string; id: string }[] = [];
-    try {
-      const counts = { threads: 0, messages: 0, deletedMessages: 0 };
-      for await (const text of exportConversations(connection, 1, counts)) {
-        if (found.length === 0) {
-          await write(project, ['t000', 't001', 't499']);
-          const late = await project.put('/v1/threads/late', { groupID: 'g', name: 'late' });
-          assert.equal(late.status, 200);
-        }
-        found.push(...(linesOf(text) as typeof found));
+    const counts = { threads: 0, messages: 0, deletedMessages: 0 };
+    for await (const text of exportConversations(connection, 1, counts)) {
+      if (found.length === 0) {
+        await write(project, ['t000', 't001', 't499']);
+        const late = await project.put('/v1/threads/late', { groupID: 'g', name: 'late' });
+        assert.equal(late.status, 200);
       }
-      assert.equal(counts.threads, 500);
-    } finally {
-      connection.close();
+      found.push(...(linesOf(text) as typeof found));
     }
+    assert.equal(counts.threads, 500);
     const threads = found.filter(({ type }) => type === 'thread').map(({ id }) => id);
     assert.deepEqual(threads.toSorted(), ids);
     const late = found.filter(({ type }) => type === 'message').map(({ id }) => id);

@@ -133,7 +133,7 @@ describe('the output of rollcall export', () => {
   test('export --output makes a file that has its name only when it is whole', async () => {
     const project = await server.project();
     await syncText(project, jsonLines(everything));
-    await withDataDir(undefined, async (directory) => {
+    await withDataDir(async (directory) => {
       const path = join(directory, 'roster.jsonl.gz');
       await writeFile(path, 'what was there before');
       const rejected = await runCli(['export', '--output', path, '--url', project.url, '--token', 'x.y.z']);
@@ -172,7 +172,7 @@ describe('the output of rollcall export', () => {
 
   test('export --output into a directory that does not exist fails with one line', async () => {
     const project = await server.project();
-    await withDataDir(undefined, async (directory) => {
+    await withDataDir(async (directory) => {
       const path = join(directory, 'missing', 'roster.jsonl');
       const { code, stderr } = await runCli(['export', '--quiet', '--output', path, ...flagsOf(project)]);
       assert.equal(code, 1);

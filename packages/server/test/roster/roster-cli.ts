@@ -117,7 +117,7 @@ export function withFile<Result>(
   content: string | Uint8Array,
   use: (path: string, directory: string) => Promise<Result>,
 ): Promise<Result> {
-  return withDataDir(undefined, async (directory) => {
+  return withDataDir(async (directory) => {
     const path = join(directory, 'roster.jsonl');
     await writeFile(path, content);
     return use(path, directory);

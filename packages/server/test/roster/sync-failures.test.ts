@@ -15,7 +15,7 @@ test('sync names the line before which all is applied when the server is killed,
     Array.from({ length: 25_000 }, (_, index) => ({ type: 'user', id: `u${index + 1}` })),
   );
   const flags = ['--json', '--project-id', PROJECT.id, '--project-secret', PROJECT.secret];
-  await withDataDir(undefined, async (dataDir) => {
+  await withDataDir(async (dataDir) => {
     const applied = await withServe(dataDir, KNOWN, async ({ url, process: serving }) => {
       const sync = startCli(['sync', '-', '--url', url, '--concurrency', '1', ...flags]);
       sync.stdin.write(users);
@@ -74,7 +74,7 @@ describe('the credentials of sync and export', () => {
   const sync = ['sync', '-', '--json'];
 
   test('credentials are read from the store of the data directory while its server runs', async () => {
-    await withDataDir(undefined, (dataDir) =>
+    await withDataDir((dataDir) =>
       withServe(dataDir, KNOWN, async ({ url }) => {
         const { code, stderr } = await runCli([...sync, '--url', url, '--data-dir', dataDir], { input: ada });
         assert.equal(code, 0, stderr);
@@ -106,7 +106,7 @@ describe('the credentials of sync and export', () => {
   });
 
   test('ROLLCALL_PROJECT_ID selects the project of a store, also of --data-dir; --project-id wins', async () => {
-    await withDataDir(undefined, (dataDir) =>
+    await withDataDir((dataDir) =>
       withServe(dataDir, KNOWN, async ({ url }) => {
         const other = ['project', 'create', 'Other', '--id', 'other', '--data-dir', dataDir];
         assert.equal((await runCli(other)).code, 0);
@@ -141,7 +141,7 @@ describe('the credentials of sync and export', () => {
     });
 
   test('missing credentials are exit code 1 and one line that names where they can come from', async () => {
-    await withDataDir(undefined, async (directory) => {
+    await withDataDir(async (directory) => {
       const { code, stderr } = await runCli(sync, { input: ada, cwd: directory });
       assert.equal(code, 1);
       assert.match(stderr, /there is no store in .*--data-dir/);

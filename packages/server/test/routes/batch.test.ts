@@ -279,8 +279,7 @@ describe('racing batches', () => {
   });
 
   test('racing deletions and batches of the same group never leave members of a group that does not exist', async () => {
-    const project = await server.project();
-    await project.seedUsers('u');
+    const project = await server.projectWithUsers('u');
     const body = { groups: [{ id: 'g', name: 'G', members: ['u'] }] };
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, n) =>

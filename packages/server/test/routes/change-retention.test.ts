@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { changesPage, readChanges } from '../support/change-feed.ts';
-import { closedAfterTests } from '../support/closing.ts';
 import { expectDone, expectError } from '../support/expect.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 import { oneServer } from '../support/one-server.ts';
@@ -15,10 +14,6 @@ const HEARTBEAT_MS = 15_000;
 
 const clock = new MovedClock();
 const server = oneServer({ clock, settings: { changesSeconds: 6 * 3_600 } });
-const closed = closedAfterTests();
-
-const open = async (project: Project, path: string): Promise<StreamReader> =>
-  closed(await StreamReader.open(project, path));
 
 /** Changes of users, one record each. */
 async function putUsers(project: Project, ...ids: string[]): Promise<void> {
@@ -55,7 +50,7 @@ describe('changes older than ROLLCALL_CHANGES_SECONDS', () => {
       'invalid_request',
       'read everything anew',
     );
-    const stream = await open(project, `/v1/changes?after=${a?.id}`);
+    using stream = await StreamReader.open(project, `/v1/changes?after=${a?.id}`);
     assert.equal(stream.status, 410);
     assert.deepEqual(await users(project, { after: b?.id as string }), ['c']);
     assert.deepEqual(await users(project), ['c']);
@@ -93,7 +88,7 @@ describe('changes older than ROLLCALL_CHANGES_SECONDS', () => {
 describe('the position of a stream of changes', () => {
   test('a heartbeat has the position also where the filter shows nothing, and a reader resumes from it', async () => {
     const project = await server.project();
-    const reader = await open(project, '/v1/changes?after=latest&type=group.*');
+    using reader = await StreamReader.open(project, '/v1/changes?after=latest&type=group.*');
     await putUsers(project, 'a', 'b');
     await readChanges(project, 2);
     const { next } = await changesPage(project, { after: 'latest' });

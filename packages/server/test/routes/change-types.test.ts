@@ -296,8 +296,7 @@ describe('types and actors of changes', () => {
   });
 
   test('a durable location that ends by a bound is durable_presence.removed of its user', async () => {
-    const other = await server.project();
-    await other.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
+    const other = await server.projectWithGroup('g', 'u');
     // 1 MiB has room for 146 locations of these.
     const updates = Array.from({ length: 150 }, (_, index) => ({
       ...{ userID: 'u', groupID: 'g', durable: true, location: wide(`n${index}`) },

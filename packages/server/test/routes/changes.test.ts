@@ -1,21 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { changesPage, readChanges } from '../support/change-feed.ts';
-import { closedAfterTests } from '../support/closing.ts';
 import { expectDone, expectError, expectOk } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
 import { StreamReader } from '../support/stream-reader.ts';
 
 const server = oneServer();
-const closed = closedAfterTests();
-
-const open = async (...parameters: Parameters<typeof StreamReader.open>): Promise<StreamReader> =>
-  closed(await StreamReader.open(...parameters));
 
 describe('GET /v1/changes', () => {
   test('a change has its type, its time, its actor, the ID of its request and the IDs concerned', async () => {
-    const project = await server.project();
-    await project.seedUsers('ada', 'bob');
+    const project = await server.projectWithUsers('ada', 'bob');
     const [{ next } = assert.fail('a page')] = [await changesPage(project, { after: 'latest' })];
     const write = { name: 'Docs', members: ['ada', 'bob'] };
     expectDone(await project.put('/v1/groups/docs', write, { 'x-request-id': 'r1' }));
@@ -34,8 +28,7 @@ describe('GET /v1/changes', () => {
   });
 
   test('pages of any limit have every change once, and the ID of a change continues after it', async () => {
-    const project = await server.project();
-    await project.seedUsers('a', 'b', 'c', 'd', 'e');
+    const project = await server.projectWithUsers('a', 'b', 'c', 'd', 'e');
     expectDone(await project.put('/v1/groups/g', { name: 'G', members: ['a', 'b'], status: 'deleted' }));
     const all = await readChanges(project, 8);
     assert.equal(new Set(all.map(({ id }) => id)).size, all.length);
@@ -59,8 +52,7 @@ describe('GET /v1/changes', () => {
   });
 
   test('filters show only the changes of that type, group, user, actor and request_id', async () => {
-    const project = await server.project();
-    await project.seedUsers('ada', 'bob');
+    const project = await server.projectWithUsers('ada', 'bob');
     expectDone(await project.put('/v1/groups/g', { name: 'G', members: ['ada', 'bob'] }));
     expectDone(await project.put('/v1/users/ada', { name: 'A' }, { 'x-request-id': 'r2' }));
     expectDone(await project.post('/v1/groups/g/members', { remove: ['bob'] }));
@@ -98,7 +90,7 @@ describe('GET /v1/changes', () => {
     const within = next.replace(/-\d+-\d+$/, '-0-1');
     for (const after of [ahead, within, next.replace(/\d+$/, '1')]) {
       expectError(await project.get(`/v1/changes?after=${after}`), 410, 'invalid_request');
-      const reader = await open(project, `/v1/changes?after=${after}`);
+      using reader = await StreamReader.open(project, `/v1/changes?after=${after}`);
       assert.equal(reader.status, 410);
     }
     expectError(await other.get(`/v1/changes?after=${next}`), 410, 'invalid_request');
@@ -107,9 +99,8 @@ describe('GET /v1/changes', () => {
 
 describe('the stream of changes', () => {
   test('a stream of changes has what was recorded and then what is, with the positions of the pages', async () => {
-    const project = await server.project();
-    await project.seedUsers('ada');
-    const reader = await open(project, '/v1/changes');
+    const project = await server.projectWithUsers('ada');
+    using reader = await StreamReader.open(project, '/v1/changes');
     await reader.until('the first change', () => reader.events.length === 1);
     expectDone(await project.put('/v1/groups/g', { name: 'G', members: ['ada'] }));
     await reader.until('three changes', () => reader.events.length === 3);
@@ -122,13 +113,13 @@ describe('the stream of changes', () => {
 
   test('Last-Event-ID resumes a stream of changes and goes before after', async () => {
     const project = await server.project();
-    const first = await open(project, '/v1/changes?after=latest');
+    using first = await StreamReader.open(project, '/v1/changes?after=latest');
     await project.seedUsers('ada', 'bob');
     await first.until('two changes', () => first.events.length === 2);
     first.close();
     await project.seedUsers('cid');
     const headers = { 'last-event-id': String(first.events[0]?.id) };
-    const second = await open(project, '/v1/changes?after=latest', headers);
+    using second = await StreamReader.open(project, '/v1/changes?after=latest', headers);
     await second.until('two changes', () => second.events.length === 2);
     assert.deepEqual(
       second.events.map(({ data }) => data.user),
@@ -143,14 +134,14 @@ describe('the stream of changes', () => {
 
   test('a stream of changes begins with its position, so that a reader without events resumes there', async () => {
     const project = await server.project();
-    const reader = await open(project, '/v1/changes?after=latest');
+    using reader = await StreamReader.open(project, '/v1/changes?after=latest');
     const { next } = await changesPage(project, { after: 'latest' });
     await reader.until('a position', () => reader.text.includes(`id: ${next}\n`));
   });
 
   test('a filtered stream of changes shows only the changes that match its filter', async () => {
     const project = await server.project();
-    const reader = await open(project, '/v1/changes?type=group.*');
+    using reader = await StreamReader.open(project, '/v1/changes?type=group.*');
     await project.seedUsers('ada');
     expectDone(await project.put('/v1/groups/g', { name: 'G', members: ['ada'] }));
     expectDone(await project.delete('/v1/groups/g'));
@@ -163,7 +154,7 @@ describe('the stream of changes', () => {
 
   test('a stream of changes ends when its project is deleted', async () => {
     const project = await server.project();
-    const reader = await open(project, '/v1/changes');
+    using reader = await StreamReader.open(project, '/v1/changes');
     const headers = { authorization: `Bearer ${server.customerToken()}` };
     expectOk(await project.delete(`/v1/projects/${project.id}`, headers));
     await reader.ended();
@@ -172,7 +163,7 @@ describe('the stream of changes', () => {
 
   test('a reader of changes that pauses gets every change once when it reads on', async () => {
     const project = await server.project();
-    const reader = await open(project, '/v1/changes');
+    using reader = await StreamReader.open(project, '/v1/changes');
     reader.pause();
     const ids = Array.from({ length: 9_000 }, (_, index) => `${'u'.repeat(100)}${index}`);
     await project.seedUsers(...ids);

@@ -112,7 +112,7 @@ describe('an answer of /v1/client', () => {
   let browsers: Record<'named' | 'any' | 'none', Browser>;
   before(async () => {
     const browserAt = async (project: Project) => {
-      await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
+      await project.seedGroup('g', 'u');
       return Browser.of(project, 'u');
     };
     await Promise.all([named.started, any.started, none.started]);
@@ -192,8 +192,7 @@ describe('an answer of /v1/client', () => {
 });
 
 test('an answer to a host has no CORS headers, also for the user whose ID is client', async () => {
-  const project = await any.project();
-  await project.seedUsers('client');
+  const project = await any.projectWithUsers('client');
   const preference = { key: 'notification_channels', value: {} };
   for (const answer of [
     await project.get('/v1/users', { origin: PAGE }),

@@ -51,7 +51,7 @@ describe('user_details of a client token', () => {
   });
 
   test('user_details of a client token are applied by the first request, whichever endpoint it is for', async () => {
-    await project.seed({ users: [{ id: 'ada' }], groups: [{ id: 'g', name: 'G', members: ['ada'] }] });
+    await project.seedGroup('g', 'ada');
     expectDone(await browserWith({ name: 'One' }, { group_id: 'g' }).putPresence({}));
     assert.equal((await project.user('ada')).name, 'One');
     expectOk(await browserWith({ name: 'Two' }).get('/v1/client/presence?groupID=g'));
@@ -77,7 +77,7 @@ describe('user_details of a client token', () => {
   });
 
   test('user_details of a client token have the time of its iat: a server that has not seen it retains later writes of the host', () =>
-    withDataDir(undefined, async (dataDir) => {
+    withDataDir(async (dataDir) => {
       const options = { clock, dataDir };
       const signed = { iat: server.now(), user_id: 'ada', user_details: { name: 'Of the token' } };
       const nameAt = async ({ url, projectId: id, projectSecret }: TestServer) => {
@@ -143,7 +143,7 @@ describe('user_details of a client token', () => {
   });
 
   test('user_details of a client token that set the user deleted lock them out, with their presence', async () => {
-    await project.seed({ users: [{ id: 'ada' }], groups: [{ id: 'g', name: 'G', members: ['ada'] }] });
+    await project.seedGroup('g', 'ada');
     const presence = new Presence(project);
     await presence.set('ada', { page: '1' });
     expectNotFound(await browserWith({ status: 'deleted' }).viewer(), 'user_not_found', 'ada', 'deleted');

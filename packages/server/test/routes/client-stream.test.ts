@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { Browser, clientToken } from '../support/browser.ts';
-import { withStream } from '../support/client-stream.ts';
+import { ClientStream } from '../support/client-stream.ts';
 import { clockedServer } from '../support/clocked-server.ts';
 import { expectDone, expectError, expectNotFound, expectOk } from '../support/expect.ts';
 import { jwt } from '../support/jwt.ts';
@@ -36,25 +36,21 @@ describe('the stream of /v1/client/presence', () => {
   test('the stream of /v1/client/presence has the snapshot and the events of the group, with the filters of the reading', async () => {
     await new Presence(project).set('bob', { page: '1' });
     const browser = Browser.of(project, 'ada', 'g');
-    await withStream(browser, { location: '{"page":"1"}', partial_match: 'true' }, async (stream) => {
-      assert.match(String(stream.headers['content-type']), /^text\/event-stream/);
-      const snapshot = await stream.expect('snapshot');
-      assert.deepEqual(snapshot, { users: [{ id: 'bob', ephemeral: { locations: [{ page: '1' }] } }] });
-      expectDone(await browser.putPresence({ location: { page: '2' } }));
-      expectDone(await browser.putPresence({ location: { page: '1', line: '3' } }));
-      assert.deepEqual(await stream.expect('arrived'), { id: 'ada', location: { page: '1', line: '3' } });
-    });
+    using stream = await ClientStream.open(browser, { location: '{"page":"1"}', partial_match: 'true' });
+    assert.match(String(stream.headers['content-type']), /^text\/event-stream/);
+    const snapshot = await stream.expect('snapshot');
+    assert.deepEqual(snapshot, { users: [{ id: 'bob', ephemeral: { locations: [{ page: '1' }] } }] });
+    expectDone(await browser.putPresence({ location: { page: '2' } }));
+    expectDone(await browser.putPresence({ location: { page: '1', line: '3' } }));
+    assert.deepEqual(await stream.expect('arrived'), { id: 'ada', location: { page: '1', line: '3' } });
   });
 
   test('the stream of /v1/client/presence can be read by the pages that ROLLCALL_CORS_ORIGINS names', async () => {
     const browser = Browser.of(project, 'ada');
-    const headers = { origin: PAGE };
-    const check = async ({ headers }: { headers: Record<string, unknown> }) => {
-      assert.equal(headers['access-control-allow-origin'], PAGE);
-      assert.equal(headers.vary, 'Origin');
-      assert.ok(headers['x-request-id'] !== undefined);
-    };
-    await withStream(browser, { groupID: 'g' }, check, headers);
+    using stream = await ClientStream.open(browser, { groupID: 'g' }, { origin: PAGE });
+    assert.equal(stream.headers['access-control-allow-origin'], PAGE);
+    assert.equal(stream.headers.vary, 'Origin');
+    assert.ok(stream.headers['x-request-id'] !== undefined);
   });
 
   test('the stream of /v1/client/presence is rejected like the reading for another user or another group', async () => {
@@ -106,11 +102,10 @@ describe('the stream of /v1/client/presence', () => {
   ];
   for (const [what, end, code, message] of ENDS) {
     test(`the stream of /v1/client/presence ends at once when ${what}: ${code}`, async () => {
-      await withStream(Browser.of(project, 'ada', 'g'), {}, async (stream) => {
-        await stream.expect('snapshot');
-        await end(project);
-        await stream.expectEnd(code, message);
-      });
+      using stream = await ClientStream.open(Browser.of(project, 'ada', 'g'));
+      await stream.expect('snapshot');
+      await end(project);
+      await stream.expectEnd(code, message);
       assert.equal((await open(Browser.of(project, 'ada', 'g'))).status, 401);
     });
   }
@@ -118,13 +113,12 @@ describe('the stream of /v1/client/presence', () => {
   test('the stream of /v1/client/presence continues when another user leaves', async () => {
     const presence = new Presence(project);
     await presence.set('bob', { page: '1' });
-    await withStream(Browser.of(project, 'ada', 'g'), {}, async (stream) => {
-      await stream.expect('snapshot');
-      expectDone(await project.put('/v1/users/bob', { status: 'deleted' }));
-      assert.equal((await stream.expect('departed')).id, 'bob');
-      await presence.set('ada', { page: '2' });
-      assert.equal((await stream.expect('arrived')).id, 'ada');
-    });
+    using stream = await ClientStream.open(Browser.of(project, 'ada', 'g'));
+    await stream.expect('snapshot');
+    expectDone(await project.put('/v1/users/bob', { status: 'deleted' }));
+    assert.equal((await stream.expect('departed')).id, 'bob');
+    await presence.set('ada', { page: '2' });
+    assert.equal((await stream.expect('arrived')).id, 'ada');
   });
 });
 
@@ -140,26 +134,23 @@ describe('an open stream ends with its token', () => {
   });
 
   test('an open stream of a client token ends within a minute after the exp of the token', async () => {
-    await withStream(browserOf(own, { exp: clocked.now() + 60 }), {}, async (stream) => {
-      await stream.expect('snapshot');
-      await new Presence(own).pass(clock, 151);
-      await stream.expectEnd('invalid_project_token', 'time');
-    });
+    using stream = await ClientStream.open(browserOf(own, { exp: clocked.now() + 60 }));
+    await stream.expect('snapshot');
+    await new Presence(own).pass(clock, 151);
+    await stream.expectEnd('invalid_project_token', 'time');
   });
 
   test('an open stream of a client token ends at once when its secret is replaced without overlap, or its project is deleted', async () => {
     const rotate = `/v1/projects/${own.id}/rotate-secret`;
-    await withStream(browserOf(own), {}, async (stream) => {
-      await stream.expect('snapshot');
-      expectOk(await clocked.call(clocked.customerToken(), 'POST', rotate, { overlap_seconds: 0 }));
-      await stream.expectEnd('invalid_project_token', 'signed');
-    });
+    using stream = await ClientStream.open(browserOf(own));
+    await stream.expect('snapshot');
+    expectOk(await clocked.call(clocked.customerToken(), 'POST', rotate, { overlap_seconds: 0 }));
+    await stream.expectEnd('invalid_project_token', 'signed');
     const gone = await clocked.project();
     await seed(gone);
-    await withStream(browserOf(gone), {}, async (stream) => {
-      await stream.expect('snapshot');
-      expectDone(await clocked.call(clocked.customerToken(), 'DELETE', `/v1/projects/${gone.id}`));
-      await stream.expectEnd('project_not_found', gone.id);
-    });
+    using other = await ClientStream.open(browserOf(gone));
+    await other.expect('snapshot');
+    expectDone(await clocked.call(clocked.customerToken(), 'DELETE', `/v1/projects/${gone.id}`));
+    await other.expectEnd('project_not_found', gone.id);
   });
 });

@@ -2,14 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { clientToken } from '../support/browser.ts';
-import { closing } from '../support/closing.ts';
 import { projectWithThread, threadOf, threadPath, write } from '../support/conversation.ts';
 import { shownThreads } from '../support/conversation-model.ts';
 import { expectDone } from '../support/expect.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { Project } from '../support/project-client.ts';
-import { StreamReader } from '../support/stream-reader.ts';
+import { StreamReader, together } from '../support/stream-reader.ts';
 import { until } from '../support/waiting.ts';
 
 const clock = new MovedClock();
@@ -20,21 +19,12 @@ const bearer = (project: Project, user: string) => ({
   authorization: `Bearer ${clientToken(project, { user_id: user }, clock.now())}`,
 });
 
-async function withReaders(
-  project: Project,
-  use: (host: StreamReader, v: StreamReader) => Promise<void>,
-): Promise<void> {
-  const host = await StreamReader.open(project, THREADS);
-  const v = await StreamReader.open(project, '/v1/client/threads?groupID=g', bearer(project, 'v'));
-  await host.snapshot();
-  await v.snapshot();
-  try {
-    await use(host, v);
-  } finally {
-    host.close();
-    v.close();
-  }
-}
+/** As the host, and as user v. */
+const openThreads = (project: Project) =>
+  together([
+    StreamReader.open(project, THREADS),
+    StreamReader.open(project, '/v1/client/threads?groupID=g', bearer(project, 'v')),
+  ]) as Promise<readonly [StreamReader, StreamReader] & Disposable>;
 
 /** Moves the clock until the reader has so many `thread` events: a notification by Redis comes after the answer. */
 const threadEvents = (reader: StreamReader, count: number) =>
@@ -47,42 +37,43 @@ describe('a change of a thread in a stream of threads', () => {
   test('a thread marked as seen is a thread event within 1 s: unread for the user, the participant for all readers', async () => {
     const project = await projectWithThread(server);
     expectDone(await write(project, 't', 'm'));
-    await withReaders(project, async (host, v) => {
-      assert.equal((await v.snapshot()).data.threads[0].unread, 1);
-      expectDone(await project.put(threadPath('t'), { name: 'Before' }));
-      await threadEvents(host, 1);
-      expectDone(await project.put('/v1/client/threads/t/seen', {}, bearer(project, 'v')));
-      for (const reader of [host, v]) await threadEvents(reader, 2);
-      assert.equal(v.of('thread')[1]?.data.unread, 0);
-      assert.deepEqual(host.of('thread')[1]?.data, await threadOf(project, 't'));
-      assert.deepEqual(
-        host
-          .of('thread')[1]
-          ?.data.participants.map(({ userID }: { userID: string }) => userID)
-          .toSorted(),
-        ['u', 'v'],
-      );
-      // Seen once more up to the same message, nothing changes.
-      const seen = { messageID: 'm' };
-      expectDone(await project.put('/v1/client/threads/t/seen', seen, bearer(project, 'v')));
-      expectDone(await project.put(threadPath('t'), { name: 'After' }));
-      await threadEvents(host, 3);
-      assert.equal(host.of('thread')[2]?.data.name, 'After');
-    });
+    using readers = await openThreads(project);
+    const [host, v] = readers;
+    await host.snapshot();
+    assert.equal((await v.snapshot()).data.threads[0].unread, 1);
+    expectDone(await project.put(threadPath('t'), { name: 'Before' }));
+    await threadEvents(host, 1);
+    expectDone(await project.put('/v1/client/threads/t/seen', {}, bearer(project, 'v')));
+    for (const reader of [host, v]) await threadEvents(reader, 2);
+    assert.equal(v.of('thread')[1]?.data.unread, 0);
+    assert.deepEqual(host.of('thread')[1]?.data, await threadOf(project, 't'));
+    assert.deepEqual(
+      host
+        .of('thread')[1]
+        ?.data.participants.map(({ userID }: { userID: string }) => userID)
+        .toSorted(),
+      ['u', 'v'],
+    );
+    // Seen once more up to the same message, nothing changes.
+    const seen = { messageID: 'm' };
+    expectDone(await project.put('/v1/client/threads/t/seen', seen, bearer(project, 'v')));
+    expectDone(await project.put(threadPath('t'), { name: 'After' }));
+    await threadEvents(host, 3);
+    assert.equal(host.of('thread')[2]?.data.name, 'After');
   });
 
   test('changes of one second are one thread event for each thread', async () => {
     const project = await projectWithThread(server);
     expectDone(await project.put(threadPath('other'), { groupID: 'g', name: 'Other' }));
-    await withReaders(project, async (host, v) => {
-      for (const id of ['a', 'b', 'c']) expectDone(await write(project, 't', id));
-      expectDone(await project.put(threadPath('other'), { name: 'Renamed' }));
-      for (const reader of [host, v]) {
-        await threadEvents(reader, 2);
-        const shown = reader.of('thread').map(({ data }) => [data.id, data.total]);
-        assert.deepEqual(Object.fromEntries(shown), { t: 3, other: 0 });
-      }
-    });
+    using readers = await openThreads(project);
+    for (const reader of readers) await reader.snapshot();
+    for (const id of ['a', 'b', 'c']) expectDone(await write(project, 't', id));
+    expectDone(await project.put(threadPath('other'), { name: 'Renamed' }));
+    for (const reader of readers) {
+      await threadEvents(reader, 2);
+      const shown = reader.of('thread').map(({ data }) => [data.id, data.total]);
+      assert.deepEqual(Object.fromEntries(shown), { t: 3, other: 0 });
+    }
   });
 });
 
@@ -101,15 +92,6 @@ describe('a thread that enters or leaves the filter of a stream of threads', () 
       return reader.of('thread').some(({ data }) => data.name === name);
     });
   };
-  const withReader = async (
-    project: Project,
-    path: string,
-    use: (reader: StreamReader) => Promise<void>,
-    headers = {},
-  ) => {
-    await using reader = closing(await StreamReader.open(project, path, headers));
-    await use(reader);
-  };
 
   test('a thread that was never within the filter is not removed, whatever happens to it', async () => {
     const project = await projectWithThread(server);
@@ -119,19 +101,18 @@ describe('a thread that enters or leaves the filter of a stream of threads', () 
     expectDone(await project.put(threadPath('last'), { groupID: 'g', name: 'L', location }));
     const at = `&location=${encodeURIComponent(JSON.stringify(location))}`;
     for (const path of [OPEN, THREADS + at]) {
-      await withReader(project, path, async (reader) => {
-        await reader.snapshot();
-        expectDone(await write(project, 'done', `m${clock.now()}`));
-        expectDone(await project.put(threadPath('elsewhere'), { location: { page: path } }));
-        await tick(project, reader);
-        expectDone(await project.delete(threadPath('elsewhere')));
-        expectDone(await project.put(threadPath('elsewhere'), { groupID: 'g', name: 'N', resolved: true }));
-        await tick(project, reader);
-        assert.deepEqual(shown(reader), [
-          ['thread', 'last'],
-          ['thread', 'last'],
-        ]);
-      });
+      using reader = await StreamReader.open(project, path);
+      await reader.snapshot();
+      expectDone(await write(project, 'done', `m${clock.now()}`));
+      expectDone(await project.put(threadPath('elsewhere'), { location: { page: path } }));
+      await tick(project, reader);
+      expectDone(await project.delete(threadPath('elsewhere')));
+      expectDone(await project.put(threadPath('elsewhere'), { groupID: 'g', name: 'N', resolved: true }));
+      await tick(project, reader);
+      assert.deepEqual(shown(reader), [
+        ['thread', 'last'],
+        ['thread', 'last'],
+      ]);
     }
   });
 
@@ -146,46 +127,38 @@ describe('a thread that enters or leaves the filter of a stream of threads', () 
       }
       return ids;
     };
-    await withReader(project, OPEN, async (first) => {
-      const { id } = await first.snapshot();
-      await resolve(project, 't', true);
-      await tick(project, first);
-      for (let round = 0; round < 10; round += 1) {
-        const flipped = (async () => {
-          for (const resolved of [false, true, false, true]) await resolve(project, 't', resolved);
-        })();
-        const headers = [{}, {}, {}, { 'last-event-id': id }, { 'last-event-id': id }];
-        const readers = await Promise.all(headers.map((some) => StreamReader.open(project, OPEN, some)));
-        await flipped;
-        try {
-          for (const reader of [first, ...readers]) await tick(project, reader);
-          for (const reader of [first, ...readers]) assert.deepEqual([...known(reader)], ['last']);
-        } finally {
-          for (const reader of readers) reader.close();
-        }
-      }
-    });
+    using first = await StreamReader.open(project, OPEN);
+    const { id } = await first.snapshot();
+    await resolve(project, 't', true);
+    await tick(project, first);
+    for (let round = 0; round < 10; round += 1) {
+      const flipped = (async () => {
+        for (const resolved of [false, true, false, true]) await resolve(project, 't', resolved);
+      })();
+      const headers = [{}, {}, {}, { 'last-event-id': id }, { 'last-event-id': id }];
+      using readers = await together(headers.map((some) => StreamReader.open(project, OPEN, some)));
+      await flipped;
+      for (const reader of [first, ...readers]) await tick(project, reader);
+      for (const reader of [first, ...readers]) assert.deepEqual([...known(reader)], ['last']);
+    }
   });
 
   test('a thread that came and went while a reader was away is not removed', async () => {
     const project = await projectWithThread(server);
-    await withReader(project, OPEN, async (first) => {
-      const { id } = await first.snapshot();
-      expectDone(await project.put(threadPath('guest'), { groupID: 'g', name: 'Guest' }));
-      await tick(project, first);
-      await resolve(project, 'guest', true);
-      await resolve(project, 't', true);
-      await tick(project, first);
-      await first.until('the removals', () => first.of('removed').length === 2);
-      const returning = async (second: StreamReader) => {
-        await tick(project, second);
-        assert.deepEqual(
-          second.of('removed').map(({ data }) => data.id),
-          ['t'],
-        );
-      };
-      await withReader(project, OPEN, returning, { 'last-event-id': id });
-    });
+    using first = await StreamReader.open(project, OPEN);
+    const { id } = await first.snapshot();
+    expectDone(await project.put(threadPath('guest'), { groupID: 'g', name: 'Guest' }));
+    await tick(project, first);
+    await resolve(project, 'guest', true);
+    await resolve(project, 't', true);
+    await tick(project, first);
+    await first.until('the removals', () => first.of('removed').length === 2);
+    using second = await StreamReader.open(project, OPEN, { 'last-event-id': id });
+    await tick(project, second);
+    assert.deepEqual(
+      second.of('removed').map(({ data }) => data.id),
+      ['t'],
+    );
   });
 });
 
@@ -204,7 +177,7 @@ describe('a stream of threads that resumes', () => {
     });
     expectDone(await project.put('/v1/groups/g', { name: 'G again' }));
     expectDone(await project.put(threadPath('new'), { groupID: 'g', name: 'New' }));
-    await using second = closing(await StreamReader.open(project, THREADS, headers));
+    using second = await StreamReader.open(project, THREADS, headers);
     await until('the list as it is', () => {
       clock.move(1_000);
       const shown = shownThreads([...first.events, ...second.events]);
@@ -223,7 +196,7 @@ describe('a stream of messages that resumes', () => {
     first.close();
     expectDone(await write(project, 't', 'm'));
     expectDone(await project.put(threadPath('t'), { name: 'Renamed' }));
-    await using second = closing(await open({ 'last-event-id': id }));
+    using second = await open({ 'last-event-id': id });
     await second.until('the thread', () => second.of('thread').length === 1);
     assert.deepEqual(
       second.events.map(({ type }) => type),

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Browser } from '../support/browser.ts';
-import { closedAfterTests } from '../support/closing.ts';
 import {
   markdown,
   messageOf,
@@ -18,13 +17,9 @@ import type { Project } from '../support/project-client.ts';
 import { StreamReader } from '../support/stream-reader.ts';
 
 const server = oneServer();
-const closed = closedAfterTests();
 
 const MESSAGES = `${threadPath('t')}/messages`;
 const THREADS = '/v1/threads?groupID=g';
-
-const open = async (...parameters: Parameters<typeof StreamReader.open>): Promise<StreamReader> =>
-  closed(await StreamReader.open(...parameters));
 
 const browser = (project: Project, user: string) => ({
   url: project.url,
@@ -38,7 +33,8 @@ describe('the stream of the messages of a thread', () => {
   test('a stream of messages begins with a snapshot: the thread, its newest messages, the oldest of them first', async () => {
     const project = await projectWithThread(server);
     for (let index = 0; index < 60; index += 1) expectDone(await write(project, 't', `m${index}`));
-    const { data } = await (await open(project, MESSAGES)).snapshot();
+    using reader = await StreamReader.open(project, MESSAGES);
+    const { data } = await reader.snapshot();
     assert.deepEqual(data.thread, await threadOf(project, 't'));
     assert.deepEqual(
       data.messages.map(({ id }: { id: string }) => id),
@@ -50,7 +46,7 @@ describe('the stream of the messages of a thread', () => {
 
   test('a stream of messages has message, appended, removed and thread events, in the order of the commits', async () => {
     const project = await projectWithThread(server);
-    const reader = await open(project, MESSAGES);
+    using reader = await StreamReader.open(project, MESSAGES);
     await reader.snapshot();
     expectDone(await write(project, 't', 'm', { content: markdown('In') }));
     await reader.until('the message', () => reader.of('message').length === 1);
@@ -73,7 +69,7 @@ describe('the stream of the messages of a thread', () => {
   test('texts of concurrent appends all come, and lead to what the message has', async () => {
     const project = await projectWithThread(server);
     expectDone(await write(project, 't', 'm', { content: markdown('') }));
-    const reader = await open(project, MESSAGES);
+    using reader = await StreamReader.open(project, MESSAGES);
     await reader.snapshot();
     await Promise.all(
       Array.from({ length: 8 }, async (_, caller) => {
@@ -89,7 +85,7 @@ describe('the stream of the messages of a thread', () => {
 
   test('a reader who comes back with Last-Event-ID gets what it missed, and nothing twice', async () => {
     const project = await projectWithThread(server);
-    const first = await open(project, MESSAGES);
+    using first = await StreamReader.open(project, MESSAGES);
     await first.snapshot();
     expectDone(await write(project, 't', 'a'));
     await first.until('the message', () => first.of('message').length === 1);
@@ -97,7 +93,7 @@ describe('the stream of the messages of a thread', () => {
     first.close();
     expectDone(await write(project, 't', 'b'));
     expectDone(await project.delete(messagePath('t', 'a')));
-    const second = await open(project, MESSAGES, { 'last-event-id': lastEventId });
+    using second = await StreamReader.open(project, MESSAGES, { 'last-event-id': lastEventId });
     await second.until('what was missed', () => second.events.length === 2);
     assert.deepEqual(
       second.events.map(({ type, data }) => [type, data.id]),
@@ -110,14 +106,14 @@ describe('the stream of the messages of a thread', () => {
 
   test('a reader who is cut off among many missed messages gets the rest of them with Last-Event-ID', async () => {
     const project = await projectWithThread(server);
-    const first = await open(project, MESSAGES);
+    using first = await StreamReader.open(project, MESSAGES);
     const { id } = await first.snapshot();
     first.close();
     const ids = Array.from({ length: 8 }, (_, index) => `m${index}`);
     const content = textContent('x'.repeat(100_000));
     for (const message of ids) expectDone(await write(project, 't', message, { content }));
     expectDone(await project.put(threadPath('t'), { name: 'Renamed' }));
-    const second = await open(project, MESSAGES, { 'last-event-id': id });
+    using second = await StreamReader.open(project, MESSAGES, { 'last-event-id': id });
     await second.until(
       'all of them',
       () => second.of('message').length === 8 && second.of('thread').length > 0,
@@ -125,7 +121,7 @@ describe('the stream of the messages of a thread', () => {
     const types = second.events.map(({ type }) => type);
     assert.deepEqual(types, [...ids.map(() => 'message'), 'thread']);
     for (const [index, event] of second.events.slice(0, -1).entries()) {
-      const again = await open(project, MESSAGES, { 'last-event-id': event.id });
+      using again = await StreamReader.open(project, MESSAGES, { 'last-event-id': event.id });
       await again.until('the rest', () => again.of('thread').length > 0);
       assert.deepEqual(
         again.of('message').map(({ data }) => data.id),
@@ -136,18 +132,19 @@ describe('the stream of the messages of a thread', () => {
 
   test('a Last-Event-ID of another thread of the same ID is answered with a snapshot', async () => {
     const project = await projectWithThread(server);
-    const first = await open(project, MESSAGES);
+    using first = await StreamReader.open(project, MESSAGES);
     await first.snapshot();
     expectDone(await project.delete(threadPath('t')));
     expectDone(await project.put(threadPath('t'), { groupID: 'g', name: 'T' }));
     const headers = { 'last-event-id': first.parser.lastEventId };
-    assert.equal((await (await open(project, MESSAGES, headers)).snapshot()).type, 'snapshot');
+    using second = await StreamReader.open(project, MESSAGES, headers);
+    assert.equal((await second.snapshot()).type, 'snapshot');
   });
 
   test('a stream of messages ends with thread_not_found when the thread or its group is deleted', async () => {
     for (const path of [threadPath('t'), '/v1/groups/g']) {
       const project = await projectWithThread(server);
-      const reader = await open(project, MESSAGES);
+      using reader = await StreamReader.open(project, MESSAGES);
       await reader.snapshot();
       expectDone(await project.delete(path));
       await reader.ended();
@@ -162,9 +159,9 @@ describe('the stream of the messages of a thread', () => {
     ]) {
       const project = await projectWithThread(server);
       expectDone(await write(project, 't', 'a'));
-      const reader = await open(browser(project, 'v'), '/v1/client/threads/t/messages');
+      using reader = await StreamReader.open(browser(project, 'v'), '/v1/client/threads/t/messages');
       assert.equal((await reader.snapshot()).data.thread.unread, 1);
-      const other = await open(browser(project, 'u'), '/v1/client/threads/t/messages');
+      using other = await StreamReader.open(browser(project, 'u'), '/v1/client/threads/t/messages');
       await other.snapshot();
       expectDone(await end(project));
       await reader.ended();
@@ -184,7 +181,7 @@ describe('the stream of the messages of a thread', () => {
 describe('the stream of the threads of a group', () => {
   test('a stream of threads begins with a snapshot, and has thread events of new and changed threads, counts included', async () => {
     const project = await projectWithThread(server);
-    const reader = await open(project, THREADS);
+    using reader = await StreamReader.open(project, THREADS);
     assert.deepEqual((await reader.snapshot()).data, expectOk(await project.get(THREADS)));
     expectDone(await write(project, 't', 'm'));
     expectDone(await project.put(threadPath('new'), { groupID: 'g', name: 'New' }));
@@ -196,7 +193,7 @@ describe('the stream of the threads of a group', () => {
 
   test('a thread that leaves the filter, or is deleted, is removed; one that enters it is a thread event', async () => {
     const project = await projectWithThread(server);
-    const reader = await open(project, `${THREADS}&resolved=false`);
+    using reader = await StreamReader.open(project, `${THREADS}&resolved=false`);
     await reader.snapshot();
     expectDone(await project.put(threadPath('t'), { resolved: true }));
     await reader.until('the removal', () => reader.of('removed').length === 1);
@@ -212,23 +209,25 @@ describe('the stream of the threads of a group', () => {
 
   test('a reader of threads gets a new thread although another reader comes at once', async () => {
     const project = await projectWithThread(server);
-    const first = await open(project, THREADS);
+    using first = await StreamReader.open(project, THREADS);
     await first.snapshot();
     expectDone(await project.put('/v1/threads/new', { groupID: 'g', name: 'New' }));
-    await (await open(project, THREADS)).snapshot();
+    using second = await StreamReader.open(project, THREADS);
+    await second.snapshot();
     await first.until('the new thread', () => first.of('thread').some(({ data }) => data.id === 'new'));
   });
 
   test('a reader of threads who comes back with Last-Event-ID gets what it missed', async () => {
     const project = await projectWithThread(server);
-    const [first, other] = [await open(project, THREADS), await open(project, THREADS)];
+    using first = await StreamReader.open(project, THREADS);
+    using other = await StreamReader.open(project, THREADS);
     await first.snapshot();
     await other.snapshot();
     const { lastEventId } = first.parser;
     first.close();
     expectDone(await write(project, 't', 'm'));
     await other.until('the thread', () => other.of('thread').length === 1);
-    const second = await open(project, THREADS, { 'last-event-id': lastEventId });
+    using second = await StreamReader.open(project, THREADS, { 'last-event-id': lastEventId });
     await second.until('what was missed', () => second.events.length === 1);
     assert.deepEqual(
       second.events.map(({ type, data }) => [type, data.id]),
@@ -238,18 +237,16 @@ describe('the stream of the threads of a group', () => {
 
   test("a client's stream of threads has unread of its own user, and needs a group of the user", async () => {
     const project = await projectWithThread(server);
-    const [u, v] = await Promise.all(
-      ['u', 'v'].map((id) => open(browser(project, id), '/v1/client/threads?groupID=g')),
-    );
-    assert.ok(u !== undefined && v !== undefined);
-    await Promise.all([u.snapshot(), v.snapshot()]);
+    using u = await StreamReader.open(browser(project, 'u'), '/v1/client/threads?groupID=g');
+    using v = await StreamReader.open(browser(project, 'v'), '/v1/client/threads?groupID=g');
+    for (const reader of [u, v]) await reader.snapshot();
     expectDone(await write(project, 't', 'm', { content: textContent('Hi') }));
     for (const reader of [u, v]) await reader.until('the thread', () => reader.of('thread').length === 1);
     assert.deepEqual(
       [u, v].map((reader) => reader.of('thread')[0]?.data.unread),
       [0, 1],
     );
-    const foreign = await open(browser(project, 'v'), '/v1/client/threads?groupID=h');
+    using foreign = await StreamReader.open(browser(project, 'v'), '/v1/client/threads?groupID=h');
     assert.equal(foreign.status, 404);
   });
 
@@ -257,7 +254,7 @@ describe('the stream of the threads of a group', () => {
     const project = await projectWithThread(server);
     const answer = await project.get('/v1/threads', { accept: 'text/event-stream' });
     expectError(answer, 400, 'missing_field', 'groupID');
-    const reader = await open(project, THREADS);
+    using reader = await StreamReader.open(project, THREADS);
     await reader.snapshot();
     expectDone(await project.delete('/v1/groups/g'));
     await reader.ended();

@@ -19,8 +19,7 @@ async function projectWithBoth() {
 
 describe('POST /v1/groups', () => {
   test('POST /v1/groups creates a group with all fields, and answers 201 with the message of a creation', async () => {
-    const project = await server.project();
-    await project.seedUsers('u');
+    const project = await server.projectWithUsers('u');
     const group = { id: '45/6', name: 'Sales', status: 'deleted', members: ['u', 'u'], metadata: { a: 1 } };
     const answer = await project.post('/v1/groups', group);
     expectCreated(answer);

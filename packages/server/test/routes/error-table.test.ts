@@ -61,8 +61,7 @@ const reached = new Set<string>(['error']);
 describe('the error table', () => {
   for (const [status, code, provoke] of ROWS) {
     test(`${code} is reached with ${status}, and its body is exactly error and message`, async () => {
-      const project = await server.project();
-      await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
+      const project = await server.projectWithGroup('g', 'u');
       expectDone(await project.put('/v1/threads/t', THREAD));
       expectDone(await project.put('/v1/threads/t/messages/plain', MESSAGE));
       const message = expectError(await provoke(project), status, code);
@@ -82,8 +81,7 @@ describe('the error table', () => {
   });
 
   test('the same missing group is group_not_found on every route that names it', async () => {
-    const project = await server.project();
-    await project.seedUsers('u');
+    const project = await server.projectWithUsers('u');
     const update = { groupID: 'nowhere', location: { p: '1' } };
     const answers = await project.unchanged(async () => [
       await project.get('/v1/groups/nowhere'),
@@ -101,8 +99,7 @@ describe('the error table', () => {
   });
 
   test('the same missing group under its older name is organization_not_found on every route', async () => {
-    const project = await server.project();
-    await project.seedUsers('u');
+    const project = await server.projectWithUsers('u');
     const answers = [
       await project.get('/v1/organizations/nowhere'),
       await project.delete('/v1/organizations/nowhere'),

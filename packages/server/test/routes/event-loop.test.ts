@@ -12,8 +12,7 @@ let project: Project;
 
 before(async () => {
   await server.started;
-  project = await server.project();
-  await project.seedUsers('ann');
+  project = await server.projectWithUsers('ann');
 });
 
 /**
@@ -102,10 +101,9 @@ test('a stream of changes that searches long for its type parses at most 1 MiB a
       ...Array.from({ length: 10_000 }, (_, index) => `${'u'.repeat(80)} ${batch} ${index}`),
     );
   const most = await mostParsedInATick(async () => {
-    const reader = await StreamReader.open(own, '/v1/changes?type=group.*');
+    using reader = await StreamReader.open(own, '/v1/changes?type=group.*');
     expectDone(await own.put('/v1/groups/g', { name: 'G' }));
     await reader.until('the group', () => reader.events.length === 1);
-    reader.close();
   });
   assert.ok(most > 500_000 && most < 1_400_000, `${most} characters`);
 });

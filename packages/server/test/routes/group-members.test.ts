@@ -14,8 +14,7 @@ type MemberPage = { users: Member[]; pagination: PageInfo };
 
 /** A project with the users a to e and the group g of a and b. */
 async function projectWithMembers(): Promise<Project> {
-  const project = await server.project();
-  await project.seedUsers('a', 'b', 'c', 'd', 'e');
+  const project = await server.projectWithUsers('a', 'b', 'c', 'd', 'e');
   await project.seed({ groups: [{ id: 'g', name: 'G', members: ['a', 'b'] }] });
   return project;
 }

@@ -18,8 +18,7 @@ const WHOLE: Group = {
 
 /** A project with the users u1 to u3 and the group {@link WHOLE}. */
 async function projectWithGroup() {
-  const project = await server.project();
-  await project.seedUsers('u1', 'u2', 'u3');
+  const project = await server.projectWithUsers('u1', 'u2', 'u3');
   const { name, metadata, members } = WHOLE;
   expectDone(await project.put('/v1/groups/g', { name, metadata, members }));
   return project;
@@ -47,8 +46,7 @@ describe('PUT /v1/groups/<ID> creates', () => {
   });
 
   test('PUT /v1/groups/<ID> accepts all fields at creation', async () => {
-    const project = await server.project();
-    await project.seedUsers('u1', 'u2');
+    const project = await server.projectWithUsers('u1', 'u2');
     const write = { name: 'All', status: 'deleted', members: ['u2', 'u1'], metadata: { a: 1 } };
     expectDone(await project.put('/v1/groups/g', write), 'created group g');
     const group = { id: 'g', ...write, members: ['u1', 'u2'], connectedToMessenger: false };
@@ -56,8 +54,7 @@ describe('PUT /v1/groups/<ID> creates', () => {
   });
 
   test('PUT of a new group without a name is missing_field, whatever else is supplied, and creates nothing', async () => {
-    const project = await server.project();
-    await project.seedUsers('u1');
+    const project = await server.projectWithUsers('u1');
     for (const write of [{}, { status: 'active' }, { members: ['u1'] }, { metadata: {}, members: [] }]) {
       const answer = await project.unchanged(() => project.put('/v1/groups/g', write));
       expectError(answer, 400, 'missing_field', 'name');

@@ -11,8 +11,7 @@ let project: Project;
 const WRITES = DATA_ENDPOINTS.filter(({ body }) => body !== undefined);
 
 before(async () => {
-  project = await server.project();
-  await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
+  project = await server.projectWithGroup('g', 'u');
 });
 
 /** Writes metadata as a text, and returns the answer. */

@@ -11,8 +11,7 @@ let project: Project;
 
 before(async () => {
   await server.started;
-  project = await server.project();
-  await project.seedUsers('ann', 'bob', 'cid');
+  project = await server.projectWithUsers('ann', 'bob', 'cid');
   expectDone(await project.put('/v1/groups/g', { name: 'G', members: ['ann'] }));
 });
 

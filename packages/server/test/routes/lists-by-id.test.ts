@@ -8,8 +8,7 @@ const server = oneServer();
 
 describe('lists by ID', () => {
   test('GET /v1/users?id= answers the users with these IDs and leaves out unknown ones', async () => {
-    const project = await server.project();
-    await project.seedUsers('ada', 'bob', 'cid');
+    const project = await server.projectWithUsers('ada', 'bob', 'cid');
     const page = expectOk<UserPage>(await project.get('/v1/users?id=cid&id=none&id=ada&id=cid'));
     assert.deepEqual(page, {
       users: [await project.user('ada'), await project.user('cid')],

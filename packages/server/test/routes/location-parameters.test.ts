@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import type { Location } from '@rollcall/protocol';
 import { Browser } from '../support/browser.ts';
-import { withStream } from '../support/client-stream.ts';
+import { ClientStream } from '../support/client-stream.ts';
 import { expectDone, expectError, expectOk } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { Project } from '../support/project-client.ts';
@@ -25,10 +25,7 @@ let browser: Browser;
 beforeEach(async () => {
   project = await server.project();
   const ids = LOCATIONS.map((_location, index) => `at${index}`);
-  await project.seed({
-    users: ids.map((id) => ({ id })),
-    groups: [{ id: 'g', name: 'G', members: ids }],
-  });
+  await project.seedGroup('g', ...ids);
   for (const [index, location] of LOCATIONS.entries()) {
     expectDone(
       await project.put(`/v1/users/${ids[index]}/presence`, { groupID: 'g', location, durable: true }),
@@ -130,10 +127,9 @@ describe('a location in a query', () => {
   });
 
   test('a stream takes the pairs of a location as parameters', async () => {
-    await withStream(browser, { 'location[page]': 'intro' }, async (stream) => {
-      const { users } = (await stream.expect('snapshot')) as Required<Listed>;
-      assert.deepEqual(idsOf({ users }), ['at0']);
-    });
+    using stream = await ClientStream.open(browser, { 'location[page]': 'intro' });
+    const { users } = (await stream.expect('snapshot')) as Required<Listed>;
+    assert.deepEqual(idsOf({ users }), ['at0']);
   });
 
   test('an operation without a location takes no pairs', async () => {

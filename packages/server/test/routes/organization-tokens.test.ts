@@ -7,7 +7,7 @@ import { expectDone, expectError, expectNotFound } from '../support/expect.ts';
 import type { Claims } from '../support/jwt.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { Project } from '../support/project-client.ts';
-import { SocketClient, withSockets } from '../support/socket-client.ts';
+import { SocketClient } from '../support/socket-client.ts';
 import { StreamReader } from '../support/stream-reader.ts';
 
 const server = oneServer();
@@ -22,7 +22,7 @@ describe('streams of a token with organization_id', () => {
   for (const path of paths) {
     test(`the stream of ${path} ends with organization_not_found when the user is no member any more`, async () => {
       const project = await projectWithThread(server);
-      const reader = await StreamReader.open({ url: project.url, token: tokenOf(project, 'g') }, path);
+      using reader = await StreamReader.open({ url: project.url, token: tokenOf(project, 'g') }, path);
       await reader.snapshot();
       await leave(project, 'g');
       await reader.ended();
@@ -37,7 +37,7 @@ describe('streams of a token with organization_id', () => {
     test(`the stream of ${path} that names the group as groupID ends with group_not_found`, async () => {
       const project = await projectWithThread(server);
       const token = tokenOf(project, 'g');
-      const reader = await StreamReader.open({ url: project.url, token }, `${path}?groupID=g`);
+      using reader = await StreamReader.open({ url: project.url, token }, `${path}?groupID=g`);
       await reader.snapshot();
       await leave(project, 'g');
       await reader.ended();
@@ -116,24 +116,20 @@ describe('a socket of a token with organization_id', () => {
 
   test('auth to an organization that does not exist is organization_not_found, also where it renews a token', async () => {
     const project = await projectWithThread(server);
-    await withSockets(async (track) => {
-      const fresh = await track(SocketClient.open(project.url));
-      const token = tokenOf(project, 'none');
-      await fresh.fails('organization_not_found', 'auth', { token }, 'organization none');
-      const socket = await track(SocketClient.of(project, 'u', 'g'));
-      await socket.fails('organization_not_found', 'auth', { token }, 'organization none');
-    });
+    using fresh = await SocketClient.open(project.url);
+    const token = tokenOf(project, 'none');
+    await fresh.fails('organization_not_found', 'auth', { token }, 'organization none');
+    using socket = await SocketClient.of(project, 'u', 'g');
+    await socket.fails('organization_not_found', 'auth', { token }, 'organization none');
   });
 
   test('frames that name a group as groupID get errors of the group', async () => {
     const project = await projectWithThread(server);
-    await withSockets(async (track) => {
-      const socket = await track(logIn(project, 'g'));
-      const other = { groupID: 'h' };
-      await socket.fails('group_not_found', 'watch', other, 'group h');
-      await socket.fails('group_not_found', 'present', { ...other, location: { page: '1' } }, 'group h');
-      await socket.fails('thread_not_found', 'watch_threads', other, 'no thread of group h');
-    });
+    using socket = await logIn(project, 'g');
+    const other = { groupID: 'h' };
+    await socket.fails('group_not_found', 'watch', other, 'group h');
+    await socket.fails('group_not_found', 'present', { ...other, location: { page: '1' } }, 'group h');
+    await socket.fails('thread_not_found', 'watch_threads', other, 'no thread of group h');
   });
 
   const WATCHES: [op: string, fields: object][] = [
@@ -144,26 +140,22 @@ describe('a socket of a token with organization_id', () => {
   for (const [op, fields] of WATCHES) {
     test(`a socket with ${op} closes with organization_not_found when the user is no member any more`, async () => {
       const project = await projectWithThread(server);
-      await withSockets(async (track) => {
-        const socket = await track(logIn(project, 'g'));
-        await socket.ok(op, { ...fields });
-        await socket.event('snapshot');
-        await leave(project, 'g');
-        await socket.closes(4403, 'organization_not_found');
-      });
+      using socket = await logIn(project, 'g');
+      await socket.ok(op, { ...fields });
+      await socket.event('snapshot');
+      await leave(project, 'g');
+      await socket.closes(4403, 'organization_not_found');
     });
 
     test(`a watch of ${op} ends with organization_not_found when the renewed token opens another organization`, async () => {
       const project = await projectWithThread(server);
-      await withSockets(async (track) => {
-        const socket = await track(logIn(project, 'g'));
-        await socket.ok(op, { ...fields });
-        await socket.event('snapshot');
-        await socket.ok('auth', { token: tokenOf(project, 'h') });
-        assert.deepEqual((await socket.event('ended')).data, {
-          error: 'organization_not_found',
-          message: 'organization g is not the one that the token opens',
-        });
+      using socket = await logIn(project, 'g');
+      await socket.ok(op, { ...fields });
+      await socket.event('snapshot');
+      await socket.ok('auth', { token: tokenOf(project, 'h') });
+      assert.deepEqual((await socket.event('ended')).data, {
+        error: 'organization_not_found',
+        message: 'organization g is not the one that the token opens',
       });
     });
   }
@@ -171,15 +163,13 @@ describe('a socket of a token with organization_id', () => {
   for (const op of ['watch', 'watch_threads']) {
     test(`a watch of ${op} that names groupID ends with group_not_found when the renewed token opens another organization`, async () => {
       const project = await projectWithThread(server);
-      await withSockets(async (track) => {
-        const socket = await track(logIn(project, 'g'));
-        await socket.ok(op, { groupID: 'g' });
-        await socket.event('snapshot');
-        await socket.ok('auth', { token: tokenOf(project, 'h') });
-        assert.deepEqual((await socket.event('ended')).data, {
-          error: 'group_not_found',
-          message: 'group g is not the one that the token opens',
-        });
+      using socket = await logIn(project, 'g');
+      await socket.ok(op, { groupID: 'g' });
+      await socket.event('snapshot');
+      await socket.ok('auth', { token: tokenOf(project, 'h') });
+      assert.deepEqual((await socket.event('ended')).data, {
+        error: 'group_not_found',
+        message: 'group g is not the one that the token opens',
       });
     });
   }

@@ -98,8 +98,7 @@ for (const list of LISTS) {
 
 describe('a token is of one list', () => {
   test('a page token of the members of one group is not one of another group', async () => {
-    const project = await server.project();
-    await project.seedUsers(...SEVEN);
+    const project = await server.projectWithUsers(...SEVEN);
     await project.seed({ groups: ['g', 'h'].map((id) => buildGroup({ id, members: SEVEN })) });
     const page = expectOk<{ pagination: PageInfo }>(await project.get('/v1/groups/g/members?limit=2'));
     const token = encodeURIComponent(String(page.pagination.token));
@@ -108,8 +107,7 @@ describe('a token is of one list', () => {
   });
 
   test('a page token of the groups of one user is not one of another user', async () => {
-    const project = await server.project();
-    await project.seedUsers('u', 'v');
+    const project = await server.projectWithUsers('u', 'v');
     await project.seed({ groups: SEVEN.map((id) => buildGroup({ id, members: ['u', 'v'] })) });
     const page = expectOk<{ pagination: PageInfo }>(await project.get('/v1/users/u/groups?limit=2'));
     const token = encodeURIComponent(String(page.pagination.token));

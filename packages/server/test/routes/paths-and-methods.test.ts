@@ -9,8 +9,7 @@ const server = clockedServer();
 let project: Project;
 
 before(async () => {
-  project = await server.project();
-  await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
+  project = await server.projectWithGroup('g', 'u');
 });
 
 /** Known paths with the methods that they take. */

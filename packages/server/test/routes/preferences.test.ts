@@ -15,8 +15,7 @@ const PATHS: readonly [string, (id: string) => string][] = [
 ];
 
 async function withUser(id = 'u'): Promise<Project> {
-  const project = await server.project();
-  await project.seedUsers(id);
+  const project = await server.projectWithUsers(id);
   return project;
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { limits } from '@rollcall/protocol';
 import { Browser, clientToken } from '../support/browser.ts';
-import { withStream } from '../support/client-stream.ts';
+import { ClientStream } from '../support/client-stream.ts';
 import { clockedServer } from '../support/clocked-server.ts';
 import { expectDone, expectError, expectOk } from '../support/expect.ts';
 import type { Answer } from '../support/http-client.ts';
@@ -40,11 +40,7 @@ function sized(bytes: number, name = ''): Location {
 /** In the group `g` of a new project, each of so many users has 8 of the largest locations. */
 async function crowd(count: number): Promise<Presence> {
   const ids = Array.from({ length: count }, (_, index) => `u${index + 100}`);
-  const project = await server.project();
-  await project.seed({
-    users: ids.map((id) => ({ id })),
-    groups: [{ id: 'g', name: 'G', members: ids }],
-  });
+  const project = await server.projectWithGroup('g', ...ids);
   for (const userID of ids) {
     const updates = Array.from({ length: 8 }, (_, index) => ({
       userID,
@@ -130,14 +126,13 @@ describe('a user has at most 100 ephemeral locations in a group', () => {
       clock.move(1);
     }
     await p.set('a', page(0));
-    await withStream(browserOf(p, 'b'), {}, async (stream) => {
-      const { users } = await stream.expect('snapshot');
-      assert.equal(users[0].ephemeral.locations.length, limits.EPHEMERAL_LOCATIONS_MAX);
-      await p.set('a', page(100));
-      assert.deepEqual(await stream.expect('arrived'), { id: 'a', location: page(100) });
-      const departed = { id: 'a', location: page(1), reason: 'removed' };
-      assert.deepEqual(await stream.expect('departed'), departed, 'page 0 was refreshed');
-    });
+    using stream = await ClientStream.open(browserOf(p, 'b'));
+    const { users } = await stream.expect('snapshot');
+    assert.equal(users[0].ephemeral.locations.length, limits.EPHEMERAL_LOCATIONS_MAX);
+    await p.set('a', page(100));
+    assert.deepEqual(await stream.expect('arrived'), { id: 'a', location: page(100) });
+    const departed = { id: 'a', location: page(1), reason: 'removed' };
+    assert.deepEqual(await stream.expect('departed'), departed, 'page 0 was refreshed');
     assert.equal((await p.locationsOf('a')).length, limits.EPHEMERAL_LOCATIONS_MAX);
     await p.set('b', page(100));
     assert.equal(
@@ -192,11 +187,7 @@ describe('a page of presence', () => {
 
   test('a page of presence also counts the bytes of durable locations towards 4 MiB', async () => {
     const ids = Array.from({ length: 600 }, (_, index) => `u${index + 100}`);
-    const project = await server.project();
-    await project.seed({
-      users: ids.map((id) => ({ id })),
-      groups: [{ id: 'g', name: 'G', members: ids }],
-    });
+    const project = await server.projectWithGroup('g', ...ids);
     const location = sized(limits.LOCATION_MAX_BYTES);
     for (let from = 0; from < ids.length; from += 100) {
       const updates = ids.slice(from, from + 100).map((userID, index) => ({

@@ -95,7 +95,7 @@ describe('the answer that is a stream', () => {
 
   test('a presence stream can be opened under the older name of groups', async () => {
     const p = await streams.presence('a');
-    const reader = await StreamReader.open(p.project, '/v1/organizations/g/presence');
+    using reader = await StreamReader.open(p.project, '/v1/organizations/g/presence');
     await reader.snapshot();
     expectDone(await p.project.delete('/v1/groups/g'));
     await reader.ended();
@@ -106,13 +106,12 @@ describe('the answer that is a stream', () => {
     const id = 'a "\\/\u{1f600}: \u2028x';
     const p = await streams.presence('b');
     await p.project.seed({ users: [{ id }], groups: [{ id, name: 'G', members: [id] }] });
-    const reader = await StreamReader.open(p.project, `/v1/groups/${encodeURIComponent(id)}/presence`);
+    using reader = await StreamReader.open(p.project, `/v1/groups/${encodeURIComponent(id)}/presence`);
     await reader.snapshot();
     const location = { [id]: 'x\n\r\n\nevent: y\ndata: {}\u2029' };
     expectDone(await p.put(id, { groupID: id, location }));
     const [event] = await reader.changes(1);
     assert.deepEqual(event?.data, { id, location });
-    reader.close();
   });
 });
 
@@ -171,7 +170,7 @@ describe('streams and the server', () => {
     const drainMs = 2 ** 31 - 1;
     await withServer({ drainMs }, async (server) => {
       const project = Project.of(server);
-      await project.seed({ users: [{ id: 'a' }], groups: [{ id: 'g', name: 'G', members: ['a'] }] });
+      await project.seedGroup('g', 'a');
       const readers = await Promise.all(Array.from({ length: 20 }, () => StreamReader.open(project, path)));
       for (const reader of readers) await reader.snapshot();
       project.close();

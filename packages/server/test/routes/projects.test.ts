@@ -214,8 +214,7 @@ describe('one project and another', () => {
 
 describe('DELETE /v1/projects/<ID>', () => {
   test('DELETE /v1/projects/<ID> removes the project and all of its data', async () => {
-    const project = await server.project();
-    await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
+    const project = await server.projectWithGroup('g', 'u');
     expectDone(await asCustomer('DELETE', `/v1/projects/${project.id}`), project.id);
     expectNoProject(await asCustomer('GET', `/v1/projects/${project.id}`));
     expectNoProject(await asCustomer('DELETE', `/v1/projects/${project.id}`));

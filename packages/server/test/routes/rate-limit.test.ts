@@ -5,7 +5,7 @@ import { clockedServer } from '../support/clocked-server.ts';
 import { expectError } from '../support/expect.ts';
 import type { Answer } from '../support/http-client.ts';
 import { jwt } from '../support/jwt.ts';
-import { SocketClient, withSockets } from '../support/socket-client.ts';
+import { SocketClient } from '../support/socket-client.ts';
 
 const PER_SECOND = 5;
 const limited = clockedServer({ settings: { rateLimitPerSecond: PER_SECOND } });
@@ -96,50 +96,44 @@ describe('the rate limit', () => {
   });
 
   test('the rate limit counts frames of sockets with the requests of client tokens, and closes no socket', async () => {
-    const project = await limited.project();
-    await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
-    await withSockets(async (keep) => {
-      const begun = performance.now();
-      const socket = await keep(SocketClient.of(project, 'u', 'g'));
-      const refs = Array.from({ length: 40 }, (_, index) => 100 + index);
-      for (const ref of refs) socket.send({ op: 'absent', ref, location: { page: 'p' } });
-      for (const ref of refs) await socket.answer(ref);
-      const answers = await times(40, () => Browser.of(project, 'u').viewer());
-      const windows = Math.ceil((performance.now() - begun) / 1_000) + 1;
-      const frames = socket.frames.filter(({ ref }) => ref >= 100);
-      const rejectedFrames = frames.filter(({ ok }) => ok === undefined);
-      const passed = frames.length - rejectedFrames.length + allowed(answers).length;
-      assert.ok(rejectedFrames.length > 0 && passed <= PER_SECOND * windows, `${passed} passed`);
-      for (const { error, message } of rejectedFrames)
-        assert.deepEqual(
-          [error, /more than 5 requests in a second/.test(message)],
-          ['invalid_request', true],
-        );
-      assert.equal(socket.close, null);
-      assert.equal((await project.get('/v1/groups')).status, 200);
-    });
+    const project = await limited.projectWithGroup('g', 'u');
+    const begun = performance.now();
+    using socket = await SocketClient.of(project, 'u', 'g');
+    const refs = Array.from({ length: 40 }, (_, index) => 100 + index);
+    for (const ref of refs) socket.send({ op: 'absent', ref, location: { page: 'p' } });
+    for (const ref of refs) await socket.answer(ref);
+    const answers = await times(40, () => Browser.of(project, 'u').viewer());
+    const windows = Math.ceil((performance.now() - begun) / 1_000) + 1;
+    const frames = socket.frames.filter(({ ref }) => ref >= 100);
+    const rejectedFrames = frames.filter(({ ok }) => ok === undefined);
+    const passed = frames.length - rejectedFrames.length + allowed(answers).length;
+    assert.ok(rejectedFrames.length > 0 && passed <= PER_SECOND * windows, `${passed} passed`);
+    for (const { error, message } of rejectedFrames)
+      assert.deepEqual([error, /more than 5 requests in a second/.test(message)], ['invalid_request', true]);
+    assert.equal(socket.close, null);
+    assert.equal((await project.get('/v1/groups')).status, 200);
   });
 
   test('the rate limit rejects a login of a socket above it, which may be repeated', async () => {
     const project = await limited.project();
     await project.seed({ users: [{ id: 'u' }] });
     const browser = Browser.of(project, 'u');
-    await withSockets(async (keep) => {
-      let socket = await keep(SocketClient.open(project.url));
-      const auth = () => socket.request('auth', { token: browser.token });
+    using sockets = new DisposableStack();
+    const open = async () => sockets.use(await SocketClient.open(project.url));
+    let socket = await open();
+    const auth = () => socket.request('auth', { token: browser.token });
+    await times(40, () => browser.viewer());
+    let answer = await auth();
+    // The window has ended before the login.
+    while (answer.ok === true) {
+      socket = await open();
       await times(40, () => browser.viewer());
-      let answer = await auth();
-      // The window has ended before the login.
-      while (answer.ok === true) {
-        socket = await keep(SocketClient.open(project.url));
-        await times(40, () => browser.viewer());
-        answer = await auth();
-      }
-      assert.equal(answer?.error, 'invalid_request', JSON.stringify([answer, socket.close]));
-      // Once a request passes again, a window has begun that takes four more.
-      for (let { status } = await browser.viewer(); status === 429; ) ({ status } = await browser.viewer());
-      assert.equal((await auth())?.ok, true);
-    });
+      answer = await auth();
+    }
+    assert.equal(answer?.error, 'invalid_request', JSON.stringify([answer, socket.close]));
+    // Once a request passes again, a window has begun that takes four more.
+    for (let { status } = await browser.viewer(); status === 429; ) ({ status } = await browser.viewer());
+    assert.equal((await auth())?.ok, true);
   });
 
   test('the rate limit is not used up by forged tokens that name the project', async () => {

@@ -12,8 +12,7 @@ const server = clockedServer();
 let project: Project;
 
 before(async () => {
-  project = await server.project();
-  await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
+  project = await server.projectWithGroup('g', 'u');
   await project.put('/v1/webhooks/w', { url: 'https://receiver.invalid/', status: 'paused' });
 });
 
@@ -280,8 +279,7 @@ describe('the order of checks: the first failure answers', () => {
   });
 
   test('a rejected request changes nothing', async () => {
-    const own = await server.project();
-    await own.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
+    const own = await server.projectWithGroup('g', 'u');
     await own.unchanged(async () => {
       await own.put('/v1/groups/g', { name: 'Changed', nick: 1 });
       await own.put('/v1/groups/g', { name: 'Changed', members: ['nobody'] });

@@ -7,10 +7,9 @@ import { Browser } from '../support/browser.ts';
 import { threadPath } from '../support/conversation.ts';
 import { expectOk } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
-import type { Project } from '../support/project-client.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 import { withServer } from '../support/server.ts';
-import { openPresenceStreams, openSockets, SocketClient, withSockets } from '../support/socket-client.ts';
+import { openPresenceStreams, openSockets, SocketClient } from '../support/socket-client.ts';
 import { until } from '../support/waiting.ts';
 
 const WAITING = 3;
@@ -18,11 +17,7 @@ const server = oneServer({
   settings: { corsOrigins: 'https://app.example.com', socketsWaiting: WAITING, socketTimeoutSeconds: 1 },
 });
 
-async function seeded(): Promise<Project> {
-  const project = await server.project();
-  await project.seed({ users: [{ id: 'a' }], groups: [{ id: 'g', name: 'G', members: ['a'] }] });
-  return project;
-}
+const seeded = () => server.projectWithGroup('g', 'a');
 
 const UPGRADE = {
   connection: 'Upgrade',
@@ -115,18 +110,17 @@ describe('the upgrade to a socket', () => {
 
   test('sockets that have not logged in are bounded: one more is 503 at the upgrade, and each is closed with 4408', async () => {
     const { url } = await seeded();
-    await withSockets(async (keep) => {
-      const waiting: SocketClient[] = [];
-      await until('the sockets before to be gone', async () => {
-        const socket = new SocketClient(url);
-        await socket.until('open or rejected', () => socket.ws.readyState !== 0);
-        if (socket.ws.readyState === 1) waiting.push(await keep(socket));
-        return waiting.length === WAITING;
-      });
-      assert.match(await headOf(url, UPGRADE), /^HTTP\/1.1 503 [\s\S]*retry-after/i);
-      for (const socket of waiting) await socket.closes(4408);
-      assert.match(await headOf(url, UPGRADE), /^HTTP\/1.1 101 /);
+    using sockets = new DisposableStack();
+    const waiting: SocketClient[] = [];
+    await until('the sockets before to be gone', async () => {
+      const socket = new SocketClient(url);
+      await socket.until('open or rejected', () => socket.ws.readyState !== 0);
+      if (socket.ws.readyState === 1) waiting.push(sockets.use(socket));
+      return waiting.length === WAITING;
     });
+    assert.match(await headOf(url, UPGRADE), /^HTTP\/1.1 503 [\s\S]*retry-after/i);
+    for (const socket of waiting) await socket.closes(4408);
+    assert.match(await headOf(url, UPGRADE), /^HTTP\/1.1 101 /);
   });
 });
 
@@ -134,13 +128,11 @@ describe('hostile frames', () => {
   /** Asserts that what `attack` sends closes its socket with this code, and no other one. */
   async function closesWith(code: number, attack: (socket: SocketClient) => void): Promise<void> {
     const project = await seeded();
-    await withSockets(async (keep) => {
-      const other = await keep(SocketClient.of(project, 'a', 'g'));
-      const socket = await keep(SocketClient.of(project, 'a', 'g'));
-      attack(socket);
-      await socket.closes(code);
-      await other.ok('watch');
-    });
+    using other = await SocketClient.of(project, 'a', 'g');
+    using socket = await SocketClient.of(project, 'a', 'g');
+    attack(socket);
+    await socket.closes(code);
+    await other.ok('watch');
   }
 
   test('a frame of more than 64 KiB closes the socket with 1009, and one of 64 KiB is answered', async () => {
@@ -149,11 +141,9 @@ describe('hostile frames', () => {
       for (let part = 0; part < 3; part += 1) ws.send('x'.repeat(30_000), { fin: part === 2 });
     });
     const project = await seeded();
-    await withSockets(async (keep) => {
-      const socket = await keep(SocketClient.of(project, 'a', 'g'));
-      socket.send('['.repeat(limits.SOCKET_FRAME_MAX_BYTES));
-      assert.equal((await socket.answer(null)).error, 'invalid_request');
-    });
+    using socket = await SocketClient.of(project, 'a', 'g');
+    socket.send('['.repeat(limits.SOCKET_FRAME_MAX_BYTES));
+    assert.equal((await socket.answer(null)).error, 'invalid_request');
   });
 
   test('a binary frame closes the socket with 1003, and invalid UTF-8 with 1007', async () => {
@@ -170,36 +160,29 @@ describe('hostile frames', () => {
     const project = await seeded();
     expectOk(await project.put(threadPath('t'), { groupID: 'g', name: 'T' }));
     const watches = [{ op: 'watch' }, { op: 'watch_threads' }, { op: 'watch_messages', threadID: 't' }];
-    await withSockets(async (keep) => {
-      const other = await keep(SocketClient.of(project, 'a', 'g'));
-      for (const watch of watches) {
-        const socket = await keep(SocketClient.of(project, 'a', 'g'));
-        const { tcp } = socket;
-        // Both frames arrive together, so the watch is still opening when the other one is read.
-        tcp.cork();
-        socket.send({ ...watch, ref: 100 });
-        socket.send(Buffer.from('{}'));
-        tcp.uncork();
-        await socket.closes(1003);
-      }
-      // By their answers, what was read before has been opened.
-      for (const { op, ...fields } of watches) await other.ok(op, fields);
-      await until(
-        'their streams to end',
-        async () => (await openPresenceStreams(project)) === watches.length,
-      );
-    });
+    using other = await SocketClient.of(project, 'a', 'g');
+    for (const watch of watches) {
+      using socket = await SocketClient.of(project, 'a', 'g');
+      const { tcp } = socket;
+      // Both frames arrive together, so the watch is still opening when the other one is read.
+      tcp.cork();
+      socket.send({ ...watch, ref: 100 });
+      socket.send(Buffer.from('{}'));
+      tcp.uncork();
+      await socket.closes(1003);
+    }
+    // By their answers, what was read before has been opened.
+    for (const { op, ...fields } of watches) await other.ok(op, fields);
+    await until('their streams to end', async () => (await openPresenceStreams(project)) === watches.length);
   });
 
   test('200 frames at once are answered', async () => {
     const { url } = await seeded();
-    await withSockets(async (keep) => {
-      const socket = await keep(SocketClient.open(url));
-      for (let count = 0; count < limits.SOCKET_FRAMES_BURST; count += 1) socket.send('{}');
-      await socket.until('the answers', () => socket.frames.length === limits.SOCKET_FRAMES_BURST);
-      assert.ok(socket.frames.every(({ error }) => error === 'missing_authorization_header'));
-      assert.equal(socket.close, null);
-    });
+    using socket = await SocketClient.open(url);
+    for (let count = 0; count < limits.SOCKET_FRAMES_BURST; count += 1) socket.send('{}');
+    await socket.until('the answers', () => socket.frames.length === limits.SOCKET_FRAMES_BURST);
+    assert.ok(socket.frames.every(({ error }) => error === 'missing_authorization_header'));
+    assert.equal(socket.close, null);
   });
 
   test('more than 200 frames at once close the socket with 4429, pings too', async () => {
@@ -213,15 +196,13 @@ describe('hostile frames', () => {
 
   test('a client that answers no ping is cut off after the timeout', async () => {
     const project = await seeded();
-    await withSockets(async (keep) => {
-      const socket = await keep(SocketClient.of(project, 'a', 'g'));
-      await socket.ok('present', { location: { page: '1' } });
-      socket.ws.pause();
-      await until('the server to close it', async () => (await openSockets(project)) === 0);
-      await until('its user to be absent', async () => {
-        const { users } = expectOk(await project.get('/v1/groups/g/presence')) as { users: object[] };
-        return users.length === 0;
-      });
+    using socket = await SocketClient.of(project, 'a', 'g');
+    await socket.ok('present', { location: { page: '1' } });
+    socket.ws.pause();
+    await until('the server to close it', async () => (await openSockets(project)) === 0);
+    await until('its user to be absent', async () => {
+      const { users } = expectOk(await project.get('/v1/groups/g/presence')) as { users: object[] };
+      return users.length === 0;
     });
   });
 });
@@ -229,35 +210,32 @@ describe('hostile frames', () => {
 describe('the limits of sockets', () => {
   test('a socket has 100 watches; one more is invalid_request', async () => {
     const project = await seeded();
-    await withSockets(async (keep) => {
-      const socket = await keep(SocketClient.of(project, 'a', 'g'));
-      for (let count = 0; count < limits.SOCKET_WATCHES_MAX; count += 1)
-        await socket.ok('watch', { location: { page: `${count % 3}` } });
-      await socket.fails('invalid_request', 'watch', {}, '100');
-    });
+    using socket = await SocketClient.of(project, 'a', 'g');
+    for (let count = 0; count < limits.SOCKET_WATCHES_MAX; count += 1)
+      await socket.ok('watch', { location: { page: `${count % 3}` } });
+    await socket.fails('invalid_request', 'watch', {}, '100');
   });
 
   test('a user has 100 sockets and streams: the next auth is answered with an error and closed with 4429', async () => {
     const project = await seeded();
-    await withSockets(async (keep) => {
-      for (let count = 0; count < limits.USER_STREAMS_MAX; count += 1)
-        await keep(SocketClient.of(project, 'a', 'g'));
-      const socket = await keep(SocketClient.open(project.url));
-      await socket.fails('invalid_request', 'auth', { token: Browser.of(project, 'a').token }, '100');
-      await socket.closes(4429);
-      const answer = await Browser.of(project, 'a').get('/v1/client/presence?groupID=g', {
-        accept: 'text/event-stream',
-      });
-      assert.equal(answer.status, 429);
+    using sockets = new DisposableStack();
+    for (let count = 0; count < limits.USER_STREAMS_MAX; count += 1)
+      sockets.use(await SocketClient.of(project, 'a', 'g'));
+    using socket = await SocketClient.open(project.url);
+    await socket.fails('invalid_request', 'auth', { token: Browser.of(project, 'a').token }, '100');
+    await socket.closes(4429);
+    const answer = await Browser.of(project, 'a').get('/v1/client/presence?groupID=g', {
+      accept: 'text/event-stream',
     });
+    assert.equal(answer.status, 429);
   });
 
-  test('a server that stops closes its sockets with 4409', () =>
-    withSockets(async (keep) => {
-      let socket: SocketClient | undefined;
-      await withServer({}, async ({ url }) => {
-        socket = await keep(SocketClient.open(url));
-      });
-      await socket?.closes(4409);
-    }));
+  test('a server that stops closes its sockets with 4409', async () => {
+    using sockets = new DisposableStack();
+    let socket: SocketClient | undefined;
+    await withServer({}, async ({ url }) => {
+      socket = sockets.use(await SocketClient.open(url));
+    });
+    await socket?.closes(4409);
+  });
 });

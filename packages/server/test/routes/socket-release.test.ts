@@ -8,13 +8,7 @@ import { expectOk } from '../support/expect.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 import { oneServer } from '../support/one-server.ts';
 import { Presence } from '../support/presence-client.ts';
-import {
-  openPresenceStreams,
-  openSockets,
-  SocketClient,
-  watcherOf,
-  withSockets,
-} from '../support/socket-client.ts';
+import { openPresenceStreams, openSockets, SocketClient, watcherOf } from '../support/socket-client.ts';
 import { StreamReader } from '../support/stream-reader.ts';
 import { until } from '../support/waiting.ts';
 
@@ -23,12 +17,14 @@ const clock = new MovedClock(Date.now());
 const server = oneServer({ clock, settings: { socketTimeoutSeconds: 300 } });
 const AT = { page: '1' };
 const THERE = { page: '2' };
+/** A page that names its connection. */
+const PAGE = { connectionID: 'page-1' };
 /** A lease of presence that is not renewed is over by then. */
 const LIFE_SECONDS = 35;
 
 /** A stream of the page beside its socket. */
-async function streamOf({ token }: Browser, page: { connectionID: string }): Promise<StreamReader> {
-  const query = new URLSearchParams({ groupID: 'g', ...page });
+async function streamOf({ token }: Browser): Promise<StreamReader> {
+  const query = new URLSearchParams({ groupID: 'g', ...PAGE });
   const reader = await StreamReader.open({ url: server.running.url, token }, `/v1/client/presence?${query}`);
   await reader.snapshot();
   return reader;
@@ -46,20 +42,18 @@ const CLOSE_FRAME = Buffer.from([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe8]);
 describe('a connection that stays open after its close frame', () => {
   test('a socket whose client sends a close frame and leaves the connection open releases what it held', async () => {
     const p = await Presence.inNewProject(server);
-    await withSockets(async (keep) => {
-      const watcher = await keep(watcherOf(p));
-      const socket = await keep(SocketClient.of(p.project, 'a', 'g'));
-      await socket.ok('present', { location: AT });
-      await watcher.event('arrived');
-      const { tcp } = socket;
-      tcp.pause();
-      tcp.write(CLOSE_FRAME);
-      await until('the server to notice it', async () => {
-        await p.pass(clock, 1);
-        return (await openSockets(p.project)) === 1;
-      });
-      assert.equal((await watcher.event('departed')).data.reason, 'absent');
+    using watcher = await watcherOf(p);
+    using socket = await SocketClient.of(p.project, 'a', 'g');
+    await socket.ok('present', { location: AT });
+    await watcher.event('arrived');
+    const { tcp } = socket;
+    tcp.pause();
+    tcp.write(CLOSE_FRAME);
+    await until('the server to notice it', async () => {
+      await p.pass(clock, 1);
+      return (await openSockets(p.project)) === 1;
     });
+    assert.equal((await watcher.event('departed')).data.reason, 'absent');
   });
 });
 
@@ -69,195 +63,169 @@ const LONG = Array.from({ length: 180 }, (_, index) => ({ op: 'watch', ref: 100 
 describe('a clean close', () => {
   test('no frame follows the close frame, not even answers to frames before it, and the connection is not reset', async () => {
     const p = await Presence.inNewProject(server);
-    await withSockets(async (keep) => {
-      const socket = await keep(SocketClient.of(p.project, 'a', 'g'));
-      const { tcp } = socket;
-      tcp.removeAllListeners();
-      tcp.allowHalfOpen = true;
-      const received: Buffer[] = [];
-      const errors: Error[] = [];
-      tcp.on('data', (bytes: Buffer) => received.push(bytes));
-      tcp.on('error', (error) => errors.push(error));
-      socket.sendAndClose(
-        Array.from({ length: 50 }, (_, ref) => ({ op: 'present', ref, location: AT })),
-        1000,
-      );
-      await once(tcp, 'end');
-      const bytes = Buffer.concat(received).toString('latin1');
-      assert.equal(bytes.slice(bytes.indexOf('\x88')), '\x88\x02\x03\xe8');
-      // The first write meets a connection that was reset, and the second one learns it.
-      for (const text of ['more', 'and more']) {
-        tcp.write(text);
-        await p.locationsOf('a');
-      }
-      assert.deepEqual(errors, []);
-      tcp.destroy();
-    });
+    using socket = await SocketClient.of(p.project, 'a', 'g');
+    const { tcp } = socket;
+    tcp.removeAllListeners();
+    tcp.allowHalfOpen = true;
+    const received: Buffer[] = [];
+    const errors: Error[] = [];
+    tcp.on('data', (bytes: Buffer) => received.push(bytes));
+    tcp.on('error', (error) => errors.push(error));
+    socket.sendAndClose(
+      Array.from({ length: 50 }, (_, ref) => ({ op: 'present', ref, location: AT })),
+      1000,
+    );
+    await once(tcp, 'end');
+    const bytes = Buffer.concat(received).toString('latin1');
+    assert.equal(bytes.slice(bytes.indexOf('\x88')), '\x88\x02\x03\xe8');
+    // The first write meets a connection that was reset, and the second one learns it.
+    for (const text of ['more', 'and more']) {
+      tcp.write(text);
+      await p.locationsOf('a');
+    }
+    assert.deepEqual(errors, []);
+    tcp.destroy();
   });
 
   test('a socket with a connectionID that closes with 1000 behind frames that take long releases at once what it held', async () => {
     const p = await Presence.inNewProject(server);
-    await withSockets(async (keep) => {
-      const socket = await keep(SocketClient.of(p.project, 'a', 'g', { connectionID: 'page-1' }));
-      await socket.ok('present', { location: AT });
-      socket.sendAndClose(LONG, 1000);
-      await once(socket.ws, 'close');
-      clock.move(1_000);
-      await until('the release', async () => (await p.locationsOf('a')).length === 0);
-    });
+    using socket = await SocketClient.of(p.project, 'a', 'g', PAGE);
+    await socket.ok('present', { location: AT });
+    socket.sendAndClose(LONG, 1000);
+    await once(socket.ws, 'close');
+    clock.move(1_000);
+    await until('the release', async () => (await p.locationsOf('a')).length === 0);
   });
 
   test('a durable update behind frames that are still handled a second after the close frame counts', async () => {
     const p = await Presence.inNewProject(server);
-    await withSockets(async (keep) => {
-      const socket = await keep(SocketClient.of(p.project, 'a', 'g'));
-      socket.sendAndClose([...LONG, { op: 'present', ref: 280, durable: true, location: AT }], 1000);
-      await once(socket.ws, 'close');
-      clock.move(1_000);
-      await until('the socket to end', async () => (await openSockets(p.project)) === 0);
-      // The last frame is still being stored.
-      await until('the durable location', async () =>
-        isDeepStrictEqual((await p.entryOf('a')).durable?.location, AT),
-      );
-    });
+    using socket = await SocketClient.of(p.project, 'a', 'g');
+    socket.sendAndClose([...LONG, { op: 'present', ref: 280, durable: true, location: AT }], 1000);
+    await once(socket.ws, 'close');
+    clock.move(1_000);
+    await until('the socket to end', async () => (await openSockets(p.project)) === 0);
+    // The last frame is still being stored.
+    await until('the durable location', async () =>
+      isDeepStrictEqual((await p.entryOf('a')).durable?.location, AT),
+    );
   });
 });
 
 describe('a connection that is reset', () => {
   for (const [what, fields] of [
     ['without a connectionID', {}],
-    ['with a connectionID', { connectionID: 'page-1' }],
+    ['with a connectionID', PAGE],
   ] as const) {
     test(`a socket ${what} whose connection is reset is released after 2 s, and not before`, async () => {
       const p = await Presence.inNewProject(server);
-      await withSockets(async (keep) => {
-        const watcher = await keep(watcherOf(p));
-        const socket = await keep(SocketClient.of(p.project, 'a', 'g', fields));
-        await socket.ok('present', { location: AT });
-        await watcher.event('arrived');
-        await reset(p, socket, 1);
-        await p.pass(clock, 1);
-        clock.move(999);
-        assert.deepEqual(await p.locationsOf('a'), [AT]);
-        clock.move(1);
-        assert.deepEqual(await p.locationsOf('a'), []);
-        await p.pass(clock, 1);
-        const { data } = await watcher.event('departed');
-        assert.deepEqual([data.id, data.location], ['a', AT]);
-      });
+      using watcher = await watcherOf(p);
+      using socket = await SocketClient.of(p.project, 'a', 'g', fields);
+      await socket.ok('present', { location: AT });
+      await watcher.event('arrived');
+      await reset(p, socket, 1);
+      await p.pass(clock, 1);
+      clock.move(999);
+      assert.deepEqual(await p.locationsOf('a'), [AT]);
+      clock.move(1);
+      assert.deepEqual(await p.locationsOf('a'), []);
+      await p.pass(clock, 1);
+      const { data } = await watcher.event('departed');
+      assert.deepEqual([data.id, data.location], ['a', AT]);
     });
   }
 
   test('a connectionID whose next socket breaks before its auth is answered keeps its holds where it is back within 2 s', async () => {
     const p = await Presence.inNewProject(server);
-    const page = { connectionID: 'page-1' };
-    await withSockets(async (keep) => {
-      const first = await keep(SocketClient.of(p.project, 'a', 'g', page));
-      await first.ok('present', { location: AT });
-      for (let attempt = 0; attempt < 5; attempt += 1) {
-        if (attempt === 0) await reset(p, first, 0);
-        const broken = await keep(SocketClient.open(p.project.url));
-        broken.send({ op: 'auth', ref: 1, token: Browser.of(p.project, 'a', 'g').token, ...page });
-        // The server has read the frame when it learns of the end.
-        broken.tcp.end();
-        await until('the server to notice it', async () => (await openSockets(p.project)) === 0);
-        // Its auth may be handled before the clock moves or after: even so, one is less than 2 s behind the one before.
-        clock.move(900);
-      }
-      await keep(SocketClient.of(p.project, 'a', 'g', page));
-      assert.deepEqual(await p.locationsOf('a'), [AT]);
-    });
+    using first = await SocketClient.of(p.project, 'a', 'g', PAGE);
+    await first.ok('present', { location: AT });
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      if (attempt === 0) await reset(p, first, 0);
+      using broken = await SocketClient.open(p.project.url);
+      broken.send({ op: 'auth', ref: 1, token: Browser.of(p.project, 'a', 'g').token, ...PAGE });
+      // The server has read the frame when it learns of the end.
+      broken.tcp.end();
+      await until('the server to notice it', async () => (await openSockets(p.project)) === 0);
+      // The auth may be handled later, while the next one is on its way: even so, one is less than 2 s behind the one before.
+      clock.move(450);
+    }
+    using _back = await SocketClient.of(p.project, 'a', 'g', PAGE);
+    assert.deepEqual(await p.locationsOf('a'), [AT]);
   });
 
   test('a stream that closes releases nothing that an open socket of the same connectionID holds', async () => {
     const p = await Presence.inNewProject(server);
-    const page = { connectionID: 'page-1' };
-    await withSockets(async (keep) => {
-      const browser = Browser.of(p.project, 'a');
-      const reader = await streamOf(browser, page);
-      const socket = await keep(SocketClient.of(p.project, 'a', 'g', page));
-      await socket.ok('present', { location: AT });
-      expectOk(await browser.putPresence({ groupID: 'g', location: THERE, ...page }));
-      reader.close();
-      await until('the server to notice it', async () => (await openPresenceStreams(p.project)) === 0);
-      await p.pass(clock, 4);
-      assert.deepEqual(await p.locationsOf('a'), [AT]);
-      await p.pass(clock, LIFE_SECONDS);
-      assert.deepEqual(await p.locationsOf('a'), [AT]);
-    });
+    const browser = Browser.of(p.project, 'a');
+    const reader = await streamOf(browser);
+    using socket = await SocketClient.of(p.project, 'a', 'g', PAGE);
+    await socket.ok('present', { location: AT });
+    expectOk(await browser.putPresence({ groupID: 'g', location: THERE, ...PAGE }));
+    reader.close();
+    await until('the server to notice it', async () => (await openPresenceStreams(p.project)) === 0);
+    await p.pass(clock, 4);
+    assert.deepEqual(await p.locationsOf('a'), [AT]);
+    await p.pass(clock, LIFE_SECONDS);
+    assert.deepEqual(await p.locationsOf('a'), [AT]);
   });
 
   test('a stream that closes does not end what an open socket holds where an update over HTTP came after its frame', async () => {
     const p = await Presence.inNewProject(server);
-    const page = { connectionID: 'page-1' };
-    await withSockets(async (keep) => {
-      const watcher = await keep(watcherOf(p));
-      const browser = Browser.of(p.project, 'a');
-      const reader = await streamOf(browser, page);
-      const socket = await keep(SocketClient.of(p.project, 'a', 'g', page));
-      await socket.ok('present', { location: AT });
-      // A page that could open no socket for a moment sends it, and it arrives later than the frame.
-      expectOk(await browser.putPresence({ groupID: 'g', location: AT, ...page }));
-      reader.close();
-      await until('the server to notice it', async () => (await openPresenceStreams(p.project)) === 1);
-      await p.pass(clock, LIFE_SECONDS);
-      assert.deepEqual(await p.locationsOf('a'), [AT]);
-      await socket.ok('absent', { location: AT });
-      await watcher.event('arrived');
-      assert.equal((await watcher.event('departed')).data.reason, 'absent');
-    });
+    using watcher = await watcherOf(p);
+    const browser = Browser.of(p.project, 'a');
+    const reader = await streamOf(browser);
+    using socket = await SocketClient.of(p.project, 'a', 'g', PAGE);
+    await socket.ok('present', { location: AT });
+    // A page that could open no socket for a moment sends it, and it arrives later than the frame.
+    expectOk(await browser.putPresence({ groupID: 'g', location: AT, ...PAGE }));
+    reader.close();
+    await until('the server to notice it', async () => (await openPresenceStreams(p.project)) === 1);
+    await p.pass(clock, LIFE_SECONDS);
+    assert.deepEqual(await p.locationsOf('a'), [AT]);
+    await socket.ok('absent', { location: AT });
+    await watcher.event('arrived');
+    assert.equal((await watcher.event('departed')).data.reason, 'absent');
   });
 
   test('a connectionID that comes back with a token of another group keeps nothing in the group before', async () => {
     const p = await Presence.inNewProject(server);
-    const page = { connectionID: 'page-1' };
-    await withSockets(async (keep) => {
-      const first = await keep(SocketClient.of(p.project, 'a', 'g', page));
-      await first.ok('present', { location: AT });
-      await reset(p, first, 0);
-      const second = await keep(SocketClient.of(p.project, 'a', 'h', page));
-      await second.ok('present', { location: THERE });
-      await until('the user to leave', async () => (await p.locationsOf('a')).length === 0);
-    });
+    using first = await SocketClient.of(p.project, 'a', 'g', PAGE);
+    await first.ok('present', { location: AT });
+    await reset(p, first, 0);
+    using second = await SocketClient.of(p.project, 'a', 'h', PAGE);
+    await second.ok('present', { location: THERE });
+    await until('the user to leave', async () => (await p.locationsOf('a')).length === 0);
   });
 
   test('data that ended with their location do not come back with a connectionID', async () => {
     const p = await Presence.inNewProject(server);
-    const page = { connectionID: 'page-1' };
     const data = async () => (await p.page({ expand: 'data' })).users.map(({ ephemeral }) => ephemeral.data);
-    await withSockets(async (keep) => {
-      const first = await keep(SocketClient.of(p.project, 'a', 'g', page));
-      await first.ok('present', { location: AT, data: { typing: true } });
-      await p.setAbsent('a', AT);
-      await first.ok('present', { location: AT });
-      assert.deepEqual(await data(), [[null]]);
-      await reset(p, first, 0);
-      const back = await keep(SocketClient.of(p.project, 'a', 'g', page));
-      await back.ok('absent', { location: THERE });
-      assert.deepEqual(await data(), [[null]]);
-    });
+    using first = await SocketClient.of(p.project, 'a', 'g', PAGE);
+    await first.ok('present', { location: AT, data: { typing: true } });
+    await p.setAbsent('a', AT);
+    await first.ok('present', { location: AT });
+    assert.deepEqual(await data(), [[null]]);
+    await reset(p, first, 0);
+    using back = await SocketClient.of(p.project, 'a', 'g', PAGE);
+    await back.ok('absent', { location: THERE });
+    assert.deepEqual(await data(), [[null]]);
   });
 
   test('a connectionID that is back within 2 s keeps its holds, and no stream has a departure', async () => {
     const p = await Presence.inNewProject(server);
-    const page = { connectionID: 'page-1' };
-    await withSockets(async (keep) => {
-      const watcher = await keep(watcherOf(p));
-      const first = await keep(SocketClient.of(p.project, 'a', 'g', page));
-      await first.ok('present', { location: AT });
-      await watcher.event('arrived');
-      await reset(p, first, 1);
-      await p.pass(clock, 1);
-      clock.move(999);
-      const back = await keep(SocketClient.of(p.project, 'a', 'g', page));
-      await p.pass(clock, LIFE_SECONDS);
-      assert.deepEqual(await p.locationsOf('a'), [AT]);
-      expectOk(await Browser.of(p.project, 'b', 'g').putPresence({ location: THERE }));
-      assert.equal((await watcher.event('arrived')).data.id, 'b', 'nothing was sent in between');
-      // It holds the location as the first socket did.
-      back.ws.close();
-      assert.equal((await watcher.event('departed')).data.reason, 'absent');
-    });
+    using watcher = await watcherOf(p);
+    using first = await SocketClient.of(p.project, 'a', 'g', PAGE);
+    await first.ok('present', { location: AT });
+    await watcher.event('arrived');
+    await reset(p, first, 1);
+    await p.pass(clock, 1);
+    clock.move(999);
+    using back = await SocketClient.of(p.project, 'a', 'g', PAGE);
+    await p.pass(clock, LIFE_SECONDS);
+    assert.deepEqual(await p.locationsOf('a'), [AT]);
+    expectOk(await Browser.of(p.project, 'b', 'g').putPresence({ location: THERE }));
+    assert.equal((await watcher.event('arrived')).data.id, 'b', 'nothing was sent in between');
+    // It holds the location as the first socket did.
+    back.ws.close();
+    assert.equal((await watcher.event('departed')).data.reason, 'absent');
   });
 
   for (const [when, milliseconds] of [
@@ -266,32 +234,27 @@ describe('a connection that is reset', () => {
   ] as const)
     test(`a connectionID that is back after ${when} has lost its holds`, async () => {
       const p = await Presence.inNewProject(server);
-      const page = { connectionID: 'page-1' };
-      await withSockets(async (keep) => {
-        const first = await keep(SocketClient.of(p.project, 'a', 'g', page));
-        await first.ok('present', { location: AT });
-        await reset(p, first, 0);
-        clock.move(milliseconds);
-        await keep(SocketClient.of(p.project, 'a', 'g', page));
-        assert.deepEqual(await p.locationsOf('a'), []);
-      });
+      using first = await SocketClient.of(p.project, 'a', 'g', PAGE);
+      await first.ok('present', { location: AT });
+      await reset(p, first, 0);
+      clock.move(milliseconds);
+      using _back = await SocketClient.of(p.project, 'a', 'g', PAGE);
+      assert.deepEqual(await p.locationsOf('a'), []);
     });
 });
 
 test('a socket without auth is closed with 4408 after 5 s, and not before; one that logs in stays open', async () => {
   const p = await Presence.inNewProject(server);
-  await withSockets(async (keep) => {
-    const waiting = await keep(SocketClient.open(p.project.url));
-    const late = await keep(SocketClient.open(p.project.url));
-    clock.move(5_000);
-    await waiting.fails('missing_authorization_header', 'watch');
-    await late.ok('auth', { token: Browser.of(p.project, 'a', 'g').token });
-    // The server checks once a second.
-    clock.move(1_000);
-    await waiting.closes(4408);
-    clock.move(10_000);
-    await late.ok('watch');
-  });
+  using waiting = await SocketClient.open(p.project.url);
+  using late = await SocketClient.open(p.project.url);
+  clock.move(5_000);
+  await waiting.fails('missing_authorization_header', 'watch');
+  await late.ok('auth', { token: Browser.of(p.project, 'a', 'g').token });
+  // The server checks once a second.
+  clock.move(1_000);
+  await waiting.closes(4408);
+  clock.move(10_000);
+  await late.ok('watch');
 });
 
 describe('with ROLLCALL_PRESENCE_TTL_SECONDS=1', () => {
@@ -303,17 +266,15 @@ describe('with ROLLCALL_PRESENCE_TTL_SECONDS=1', () => {
 
   test('presence that a socket holds never departs while the socket is open', async () => {
     const p = await Presence.inNewProject(short);
-    await withSockets(async (keep) => {
-      const watcher = await keep(watcherOf(p));
-      const socket = await keep(SocketClient.of(p.project, 'a', 'g'));
-      await socket.ok('present', { location: AT });
-      await watcher.event('arrived');
-      for (let step = 0; step < 50; step += 1) {
-        shortClock.move(100);
-        assert.deepEqual(await p.locationsOf('a'), [AT]);
-      }
-      socket.ws.close();
-      assert.equal((await watcher.event('departed')).data.reason, 'absent');
-    });
+    using watcher = await watcherOf(p);
+    using socket = await SocketClient.of(p.project, 'a', 'g');
+    await socket.ok('present', { location: AT });
+    await watcher.event('arrived');
+    for (let step = 0; step < 50; step += 1) {
+      shortClock.move(100);
+      assert.deepEqual(await p.locationsOf('a'), [AT]);
+    }
+    socket.ws.close();
+    assert.equal((await watcher.event('departed')).data.reason, 'absent');
   });
 });

@@ -7,12 +7,7 @@ import { markdown, messagePath, threadPath } from '../support/conversation.ts';
 import { expectOk } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { Project } from '../support/project-client.ts';
-import {
-  openPresenceStreams,
-  type ReceivedFrame,
-  SocketClient,
-  withSockets,
-} from '../support/socket-client.ts';
+import { openPresenceStreams, type ReceivedFrame, SocketClient } from '../support/socket-client.ts';
 import { until } from '../support/waiting.ts';
 
 // A client that does not read does not answer pings either.
@@ -66,77 +61,73 @@ const atTheEnd = ({ event, data }: ReceivedFrame) =>
 describe('a socket that does not read', () => {
   test('a slow reader of presence gets a new snapshot instead of what it missed, and the server stores little for it', async () => {
     const project = await seeded();
-    await withSockets(async (keep) => {
-      const slow = await keep(SocketClient.of(project, 'reader', 'g'));
-      const quick = await keep(SocketClient.of(project, 'reader', 'g'));
-      const watch = await slow.ok('watch');
-      await slow.event('snapshot');
-      await quick.ok('watch');
-      const { tcp } = slow;
-      const before = tcp.bytesRead;
-      slow.ws.pause();
-      await moveAll(project);
-      await hasAll(quick, USERS.length, atTheEnd);
-      slow.ws.resume();
-      const snapshots = () => eventsOf(slow.frames, watch).filter(({ type }) => type === 'snapshot');
-      await slow.until('the new snapshot', () => snapshots().length === 2 || slow.close !== null);
-      assert.equal(slow.close, null);
-      await slow.ok('unwatch', { watch });
-      const { users } = expectOk<{ users: unknown[] }>(
-        await Browser.of(project, 'reader', 'g').get('/v1/client/presence'),
-      );
-      assert.deepEqual(ReaderModel.of(eventsOf(slow.frames, watch)).entries(), users);
-      const received = tcp.bytesRead - before;
-      assert.ok(received < SENT_BYTES / 2, `${received} bytes of ${SENT_BYTES}`);
-    });
+    using slow = await SocketClient.of(project, 'reader', 'g');
+    using quick = await SocketClient.of(project, 'reader', 'g');
+    const watch = await slow.ok('watch');
+    await slow.event('snapshot');
+    await quick.ok('watch');
+    const { tcp } = slow;
+    const before = tcp.bytesRead;
+    slow.ws.pause();
+    await moveAll(project);
+    await hasAll(quick, USERS.length, atTheEnd);
+    slow.ws.resume();
+    const snapshots = () => eventsOf(slow.frames, watch).filter(({ type }) => type === 'snapshot');
+    await slow.until('the new snapshot', () => snapshots().length === 2 || slow.close !== null);
+    assert.equal(slow.close, null);
+    await slow.ok('unwatch', { watch });
+    const { users } = expectOk<{ users: unknown[] }>(
+      await Browser.of(project, 'reader', 'g').get('/v1/client/presence'),
+    );
+    assert.deepEqual(ReaderModel.of(eventsOf(slow.frames, watch)).entries(), users);
+    const received = tcp.bytesRead - before;
+    assert.ok(received < SENT_BYTES / 2, `${received} bytes of ${SENT_BYTES}`);
   });
 
   test('a slow reader of presence, threads and messages on one socket gets a new snapshot of the lists, and each message as it is', async () => {
     const project = await seeded();
     expectOk(await project.put(threadPath('talk'), { groupID: 'g', name: 'T' }));
-    await withSockets(async (keep) => {
-      const slow = await keep(SocketClient.of(project, 'reader', 'g'));
-      const quick = await keep(SocketClient.of(project, 'reader', 'g'));
-      const presence = await slow.ok('watch');
-      await quick.ok('watch');
-      const threads = await slow.ok('watch_threads');
-      const messages = await slow.ok('watch_messages', { threadID: 'talk' });
-      await quick.ok('watch_threads');
-      await slow.until(
-        'three snapshots',
-        () => slow.frames.filter(({ event }) => event === 'snapshot').length === 3,
-      );
-      slow.ws.pause();
-      await moveAll(project);
-      for (const name of ['first', 'second']) {
-        for (const id of USERS) {
-          expectOk(await project.put(threadPath(id), { groupID: 'g', name, location: WIDE }));
-          const content = markdown(name + 'x'.repeat(7_000));
-          expectOk(await project.put(messagePath('talk', id), { authorID: id, content }));
-        }
-        await hasAll(quick, USERS.length, ({ event, data }) =>
-          event === 'thread' && data.name === name ? data.id : null,
-        );
+    using slow = await SocketClient.of(project, 'reader', 'g');
+    using quick = await SocketClient.of(project, 'reader', 'g');
+    const presence = await slow.ok('watch');
+    await quick.ok('watch');
+    const threads = await slow.ok('watch_threads');
+    const messages = await slow.ok('watch_messages', { threadID: 'talk' });
+    await quick.ok('watch_threads');
+    await slow.until(
+      'three snapshots',
+      () => slow.frames.filter(({ event }) => event === 'snapshot').length === 3,
+    );
+    slow.ws.pause();
+    await moveAll(project);
+    for (const name of ['first', 'second']) {
+      for (const id of USERS) {
+        expectOk(await project.put(threadPath(id), { groupID: 'g', name, location: WIDE }));
+        const content = markdown(name + 'x'.repeat(7_000));
+        expectOk(await project.put(messagePath('talk', id), { authorID: id, content }));
       }
-      slow.ws.resume();
-      const snapshotsOf = (watch: number) =>
-        eventsOf(slow.frames, watch).filter(({ type }) => type === 'snapshot');
-      const lists = [presence, threads];
-      await slow.until('the new snapshots', () => lists.every((watch) => snapshotsOf(watch).length === 2));
-      const browser = Browser.of(project, 'reader', 'g');
-      const list = expectOk<{ threads: { id: string }[] }>(await browser.get('/v1/client/threads'));
-      assert.deepEqual(
-        snapshotsOf(threads)[1]?.data.threads.map(({ id, name }: Record<string, string>) => [id, name]),
-        list.threads.map(({ id, name }: Record<string, string>) => [id, name]),
+      await hasAll(quick, USERS.length, ({ event, data }) =>
+        event === 'thread' && data.name === name ? data.id : null,
       );
-      const latest = () =>
-        new Map(
-          eventsOf(slow.frames, messages)
-            .filter(({ type }) => type === 'message')
-            .map(({ data }) => [data.id, data.content[0].children[0].text.slice(0, 6)]),
-        );
-      await slow.until('the messages', () => USERS.every((id) => latest().get(id) === 'second'));
-    });
+    }
+    slow.ws.resume();
+    const snapshotsOf = (watch: number) =>
+      eventsOf(slow.frames, watch).filter(({ type }) => type === 'snapshot');
+    const lists = [presence, threads];
+    await slow.until('the new snapshots', () => lists.every((watch) => snapshotsOf(watch).length === 2));
+    const browser = Browser.of(project, 'reader', 'g');
+    const list = expectOk<{ threads: { id: string }[] }>(await browser.get('/v1/client/threads'));
+    assert.deepEqual(
+      snapshotsOf(threads)[1]?.data.threads.map(({ id, name }: Record<string, string>) => [id, name]),
+      list.threads.map(({ id, name }: Record<string, string>) => [id, name]),
+    );
+    const latest = () =>
+      new Map(
+        eventsOf(slow.frames, messages)
+          .filter(({ type }) => type === 'message')
+          .map(({ data }) => [data.id, data.content[0].children[0].text.slice(0, 6)]),
+      );
+    await slow.until('the messages', () => USERS.every((id) => latest().get(id) === 'second'));
   });
 
   test('an unwatch in the middle of a snapshot is answered, and the snapshot is sent to its end', async () => {
@@ -149,17 +140,15 @@ describe('a socket that does not read', () => {
         expectOk(await project.put('/v1/presence', { updates }));
       }
     }
-    await withSockets(async (keep) => {
-      const slow = await keep(SocketClient.of(project, 'reader', 'g'));
-      slow.ws.pause();
-      slow.send({ op: 'watch', ref: WATCH });
-      await until('the watch', async () => (await openPresenceStreams(project)) === 1);
-      slow.send({ op: 'unwatch', ref: WATCH + 1, watch: WATCH });
-      await until('the end of the watch', async () => (await openPresenceStreams(project)) === 0);
-      slow.ws.resume();
-      assert.deepEqual(await slow.answer(WATCH + 1), { ref: WATCH + 1, ok: true });
-      const [snapshot] = eventsOf(slow.frames, WATCH);
-      assert.equal(snapshot?.data.users.length, CROWD.length);
-    });
+    using slow = await SocketClient.of(project, 'reader', 'g');
+    slow.ws.pause();
+    slow.send({ op: 'watch', ref: WATCH });
+    await until('the watch', async () => (await openPresenceStreams(project)) === 1);
+    slow.send({ op: 'unwatch', ref: WATCH + 1, watch: WATCH });
+    await until('the end of the watch', async () => (await openPresenceStreams(project)) === 0);
+    slow.ws.resume();
+    assert.deepEqual(await slow.answer(WATCH + 1), { ref: WATCH + 1, ok: true });
+    const [snapshot] = eventsOf(slow.frames, WATCH);
+    assert.equal(snapshot?.data.users.length, CROWD.length);
   });
 });

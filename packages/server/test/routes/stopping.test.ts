@@ -30,7 +30,7 @@ const REQUESTS = [
 const STATUSES = [200, 200, 200, 405];
 
 const withServer = (args: string[], use: (server: ServeProcess) => Promise<void>) =>
-  withDataDir(undefined, async (dataDir) => {
+  withDataDir(async (dataDir) => {
     const { databaseUrl, redisUrl } = await engineSettings(dataDir);
     const engine = [
       ...(databaseUrl == null ? [] : ['--database-url', databaseUrl]),

@@ -42,8 +42,7 @@ describe('GET /v1/users/<ID>/groups', () => {
   });
 
   test('GET /v1/users/<ID>/groups of a user of no group is an empty list', async () => {
-    const project = await server.project();
-    await project.seedUsers('u');
+    const project = await server.projectWithUsers('u');
     assert.deepEqual(await groupsOf(project), { groups: [], pagination: { token: null, total: 0 } });
   });
 

@@ -131,8 +131,7 @@ describe('PUT /v1/webhooks/<ID>', () => {
   });
 
   test('a webhook begins at after, and a position that is not stored is 410 invalid_request', async () => {
-    const project = await server.project();
-    await project.seedUsers('ada', 'bob', 'cid');
+    const project = await server.projectWithUsers('ada', 'bob', 'cid');
     const [first] = await readChanges(project, 3);
     const after = first?.id ?? '';
     await createWebhook(project, 'w', URL_A, { status: 'paused', after, types: ['user.*'] });

@@ -46,8 +46,9 @@ export async function simulateStore(
   seed: number,
   size: SimulationSize,
 ): Promise<number> {
-  const space = await makeSpace();
-  const moved = await makeSpace();
+  await using opened = new AsyncDisposableStack();
+  const open = async () => opened.adopt(await makeSpace(), ({ remove }) => remove());
+  const [space, moved] = [await open(), await open()];
   const runs = Array.from({ length: size.projects }, (_, index) => new ProjectRun(seed, index));
   const inStore = async ({ open }: StoreSpace, use: (store: Store) => Promise<void>) => {
     await using store = closing(await open());
@@ -56,18 +57,12 @@ export async function simulateStore(
   const runAll = async (store: Store, rounds = size.rounds) => {
     await Promise.all(runs.map((run) => run.run(store, rounds)));
   };
-  try {
-    for (let opening = 0; opening < size.openings; opening += 1)
-      await inStore(space, (store) => runAll(store));
-    await inStore(moved, async (store) => {
-      await inStore(space, (from) => store.transfer.import(from.transfer.export()));
-      for (const run of runs) await run.moveTo(store);
-      await runAll(store, size.rounds / ROUNDS_MOVED);
-    });
-  } finally {
-    await space.remove();
-    await moved.remove();
-  }
+  for (let opening = 0; opening < size.openings; opening += 1) await inStore(space, (store) => runAll(store));
+  await inStore(moved, async (store) => {
+    await inStore(space, (from) => store.transfer.import(from.transfer.export()));
+    for (const run of runs) await run.moveTo(store);
+    await runAll(store, size.rounds / ROUNDS_MOVED);
+  });
   return runs.reduce((sum, { steps }) => sum + steps, 0);
 }
 

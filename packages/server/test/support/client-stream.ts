@@ -1,29 +1,26 @@
 /** The presence stream of a browser, read event by event. */
 import assert from 'node:assert/strict';
 import type { Browser } from './browser.ts';
-import { closing } from './closing.ts';
 import type { StreamEvent } from './event-parser.ts';
 import { StreamReader } from './stream-reader.ts';
-
-/** Runs `use` with an open stream, and closes it. */
-export async function withStream<Result>(
-  { project: { url }, token }: Browser,
-  query: Record<string, string>,
-  use: (stream: ClientStream) => Promise<Result>,
-  headers: Record<string, string> = {},
-): Promise<Result> {
-  const path = `/v1/client/presence?${new URLSearchParams(query)}`;
-  await using reader = closing(await StreamReader.open({ url, token }, path, headers));
-  assert.equal(reader.status, 200);
-  return await use(new ClientStream(reader));
-}
 
 export class ClientStream {
   readonly #reader: StreamReader;
   #taken = 0;
 
-  constructor(reader: StreamReader) {
+  private constructor(reader: StreamReader) {
     this.#reader = reader;
+  }
+
+  static async open(
+    { project: { url }, token }: Browser,
+    query: Record<string, string> = {},
+    headers: Record<string, string> = {},
+  ): Promise<ClientStream> {
+    const path = `/v1/client/presence?${new URLSearchParams(query)}`;
+    const reader = await StreamReader.open({ url, token }, path, headers);
+    assert.equal(reader.status, 200);
+    return new ClientStream(reader);
   }
 
   get headers(): StreamReader['headers'] {
@@ -48,5 +45,9 @@ export class ClientStream {
     for (const fragment of fragments) assert.ok(message.includes(fragment), message);
     await this.#reader.ended();
     assert.equal(this.#reader.events.length, this.#taken);
+  }
+
+  [Symbol.dispose](): void {
+    this.#reader.close();
   }
 }

@@ -2,15 +2,12 @@
 import { systemClock } from '../../src/core/clock.ts';
 import { type Answer, send } from './http-client.ts';
 import { type Claims, seconds } from './jwt.ts';
-import { oneServer } from './one-server.ts';
-import type { Project } from './project-client.ts';
+import { oneServer, type Projects } from './one-server.ts';
 import type { TestServer, TestServerOptions } from './server.ts';
 
 /** Usable within tests only, because the server starts before the first; in hooks, `project()` waits for it. */
-export interface ClockedServer {
+export interface ClockedServer extends Projects {
   readonly raw: TestServer;
-  /** A new project of the test customer, with a token of the clock's time. */
-  project(): Promise<Project>;
   /** Whole seconds since the epoch, by the server's clock. */
   now(): number;
   /** A customer token of the clock's time, with these claims in addition. */
@@ -36,7 +33,9 @@ export function clockedServer(options: TestServerOptions = {}): ClockedServer {
     get raw() {
       return server.running;
     },
-    project: () => server.project(),
+    project: server.project,
+    projectWithUsers: server.projectWithUsers,
+    projectWithGroup: server.projectWithGroup,
     now: () => seconds(clock.now()),
     customerToken: (claims) => server.customerToken(claims),
     call(token, method, path, body) {

@@ -5,13 +5,18 @@ import { Project } from './project-client.ts';
 import { type TestServer, type TestServerOptions, withServer } from './server.ts';
 import { suiteResource } from './suite-resource.ts';
 
-export interface OneServer {
+/** Makes projects that no other test uses, each with a token of the server's time; they are closed at the end. */
+export interface Projects {
+  project(): Promise<Project>;
+  projectWithUsers(...ids: string[]): Promise<Project>;
+  projectWithGroup(id: string, ...members: string[]): Promise<Project>;
+}
+
+export interface OneServer extends Projects {
   /** The server, from the first test to the last. */
   readonly running: TestServer;
   /** The same, once it runs: for the hooks of a file, which the test runner starts before it has. */
   readonly started: Promise<TestServer>;
-  /** Creates a project that no other test uses, with a token of the server's time; closes it at the end. */
-  project(): Promise<Project>;
   /** A customer token of the server's time, with these claims in addition. */
   customerToken(claims?: Claims): string;
 }
@@ -26,15 +31,26 @@ export function oneServer(options: TestServerOptions = {}): OneServer {
   const server = suiteResource<TestServer>((use) => withServer(options, use), closeProjects);
   const customerToken = ({ customerId, customerSecret }: TestServer, claims: Claims = {}) =>
     jwt({ customer_id: customerId, iat: seconds(clock.now()), ...claims }, customerSecret);
+  const makeProject = async () => {
+    const running = await server.opened;
+    const project = await Project.create(running.url, customerToken(running), clock.now());
+    projects.push(project);
+    return project;
+  };
   return {
     started: server.opened,
     get running() {
       return server.value;
     },
-    async project() {
-      const running = await server.opened;
-      const project = await Project.create(running.url, customerToken(running), clock.now());
-      projects.push(project);
+    project: makeProject,
+    async projectWithUsers(...ids) {
+      const project = await makeProject();
+      await project.seedUsers(...ids);
+      return project;
+    },
+    async projectWithGroup(id, ...members) {
+      const project = await makeProject();
+      await project.seedGroup(id, ...members);
       return project;
     },
     customerToken(claims) {

@@ -111,6 +111,10 @@ export class OwnRedis {
     await rm(this.dir, { recursive: true, force: true });
   }
 
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.remove();
+  }
+
   /** Sends one command on a new connection. */
   async command(name: string, ...args: string[]): Promise<unknown> {
     const client = new Redis({ port: this.port, lazyConnect: true, retryStrategy: () => null });

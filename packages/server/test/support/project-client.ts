@@ -95,6 +95,12 @@ export class Project {
     await this.seed({ users: ids.map((id) => ({ id })) });
   }
 
+  /** Creates a group, and the users who are its members. */
+  async seedGroup(id: string, ...members: string[]): Promise<void> {
+    const group = { id, name: id.toUpperCase(), members };
+    await this.seed({ users: members.map((user) => ({ id: user })), groups: [group] });
+  }
+
   async group(id: string): Promise<Group> {
     return expectOk(await this.get(`/v1/groups/${segment(id)}`));
   }

@@ -61,7 +61,7 @@ export async function withServer<Result>(
   options: TestServerOptions,
   use: (server: TestServer) => Promise<Result>,
 ): Promise<Result> {
-  return await withDataDir(options.dataDir, async (dataDir) => {
+  const run = async (dataDir: string) => {
     const running = await startForTest(options, dataDir);
     let result: Result;
     try {
@@ -72,7 +72,8 @@ export async function withServer<Result>(
     assert.deepEqual(await openFilesIn(dataDir), [], 'the stopped server left files open');
     await assert.rejects(send(running.url, 'GET', '/healthz'), 'the stopped server still answers');
     return result;
-  });
+  };
+  return options.dataDir === undefined ? await withDataDir(run) : await run(options.dataDir);
 }
 
 /** The settings of a server in tests: a free port, and a known customer and project. */
@@ -91,12 +92,8 @@ export function testSettings(dataDir: string, overrides: Partial<Settings> = {})
   };
 }
 
-/** Runs `use` with a new directory, and removes it; or with `given`, which stays. */
-export async function withDataDir<Result>(
-  given: string | undefined,
-  use: (dataDir: string) => Promise<Result>,
-): Promise<Result> {
-  if (given !== undefined) return use(given);
+/** Runs `use` with a new directory, and removes it. */
+export async function withDataDir<Result>(use: (dataDir: string) => Promise<Result>): Promise<Result> {
   const dataDir = await mkdtemp(join(tmpdir(), 'rollcall-test-'));
   try {
     return await use(dataDir);

@@ -135,6 +135,10 @@ export class SocketClient {
     assert.equal(close.code, code, close.reason);
     if (reason !== undefined) assert.equal(close.reason, reason);
   }
+
+  [Symbol.dispose](): void {
+    this.ws.terminate();
+  }
 }
 
 /** The sockets that the server counts as open, by its metrics: of a broken one the server learns after the client. */
@@ -147,24 +151,6 @@ export const openPresenceStreams = (server: { readonly url: string }) =>
 async function gaugeOf({ url }: { readonly url: string }, name: string): Promise<number> {
   const { text } = await send(url, 'GET', '/metrics');
   return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
-}
-
-/** Closes all sockets that `use` opens by `keep`. */
-export async function withSockets(
-  use: (
-    keep: <Client extends SocketClient>(client: Client | Promise<Client>) => Promise<Client>,
-  ) => Promise<void>,
-): Promise<void> {
-  const opened: SocketClient[] = [];
-  try {
-    await use(async (opening) => {
-      const client = await opening;
-      opened.push(client);
-      return client;
-    });
-  } finally {
-    for (const { ws } of opened) ws.terminate();
-  }
 }
 
 /** A socket of user b that watches group g. */

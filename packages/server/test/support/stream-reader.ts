@@ -3,6 +3,17 @@ import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, req
 import { EventParser, type StreamEvent } from './event-parser.ts';
 import { Arrivals } from './waiting.ts';
 
+/** Readers that are opened at once, and closed at the end of their block. */
+export async function together(
+  opening: readonly Promise<StreamReader>[],
+): Promise<readonly StreamReader[] & Disposable> {
+  const readers = await Promise.all(opening);
+  const close = () => {
+    for (const reader of readers) reader.close();
+  };
+  return Object.assign(readers, { [Symbol.dispose]: close });
+}
+
 /** A stream that is read over HTTP. */
 export class StreamReader {
   readonly parser = new EventParser();
@@ -75,6 +86,10 @@ export class StreamReader {
 
   close(): void {
     this.#request.destroy();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
   }
 
   #read(answer: IncomingMessage): void {

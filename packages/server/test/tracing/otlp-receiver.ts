@@ -117,7 +117,7 @@ export const withServer = <Result>(
   env: Record<string, string>,
   use: (server: ServeProcess) => Promise<Result>,
 ): Promise<Result> =>
-  withDataDir(undefined, (dataDir) =>
+  withDataDir((dataDir) =>
     withServe(dataDir, [...KNOWN, '--stop-delay-seconds', '0'], use, {
       env: { ROLLCALL_LOG_LEVEL: 'debug', ...env },
     }),

@@ -5,6 +5,7 @@ import type { WebhookLeaseStore, WebhookStore } from '../../src/store/ports/webh
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import type { Engine } from '../../src/wiring.ts';
 import { type AppCase, altered, withApp } from '../http/app-case.ts';
+import { closing } from '../support/closing.ts';
 import { CONTEXT } from '../support/origin.ts';
 import { until } from '../support/waiting.ts';
 import { ALLOWED, WebhookReceiver } from '../support/webhook-receiver.ts';
@@ -35,7 +36,8 @@ async function leaseBoth({ engine, clock, project, call }: AppCase, urls: Record
 }
 
 test('a webhook that is given up is claimed again after its lease, while another one of its claim is leased', async () => {
-  const [hanging, healthy] = [await WebhookReceiver.open(), await WebhookReceiver.open()];
+  await using hanging = closing(await WebhookReceiver.open());
+  await using healthy = closing(await WebhookReceiver.open());
   hanging.answer = () => {};
   const claims: string[][] = [];
   let sweeps = 0;
@@ -67,42 +69,36 @@ test('a webhook that is given up is claimed again after its lease, while another
       },
     );
   };
-  try {
-    await withApp({ disturb, settings: { webhooksAllow: ALLOWED } }, async (app) => {
-      await leaseBoth(app, { v: healthy.url, w: hanging.url });
-      await Promise.all([hanging.requests(1), failed.promise]);
-      assert.deepEqual(claims, [['v', 'w']]);
-      for (let sweep = 1; sweep <= LEASE_SWEEPS; sweep += 1) {
-        app.clock.move(SWEEP_MS);
-        await until('the sweep', () => sweeps === sweep);
-      }
-      await healthy.requests(1);
-      assert.deepEqual(claims, [['v', 'w'], ['v']]);
-      assert.equal(hanging.received.length, 1);
-    });
-  } finally {
-    for (const receiver of [hanging, healthy]) receiver.close();
-  }
+  await withApp({ disturb, settings: { webhooksAllow: ALLOWED } }, async (app) => {
+    await leaseBoth(app, { v: healthy.url, w: hanging.url });
+    await Promise.all([hanging.requests(1), failed.promise]);
+    assert.deepEqual(claims, [['v', 'w']]);
+    for (let sweep = 1; sweep <= LEASE_SWEEPS; sweep += 1) {
+      app.clock.move(SWEEP_MS);
+      await until('the sweep', () => sweeps === sweep);
+    }
+    await healthy.requests(1);
+    assert.deepEqual(claims, [['v', 'w'], ['v']]);
+    assert.equal(hanging.received.length, 1);
+  });
 });
 
 test('a webhook that another process has leased is sent nothing more, and the others of its claim are', async () => {
-  const receivers = { v: await WebhookReceiver.open(), w: await WebhookReceiver.open() };
+  await using v = closing(await WebhookReceiver.open());
+  await using w = closing(await WebhookReceiver.open());
+  const receivers = { v, w };
   const ended: string[] = [];
   for (const [id, receiver] of Object.entries(receivers))
     receiver.answer = (response) => response.once('close', () => ended.push(id));
-  try {
-    await withApp({ settings: { webhooksAllow: ALLOWED } }, async (app) => {
-      const { engine, clock, project } = app;
-      await leaseBoth(app, { v: receivers.v.url, w: receivers.w.url });
-      await Promise.all(Object.values(receivers).map((receiver) => receiver.requests(1)));
-      const now = clock.now() + 60_000;
-      const claim = { now, until: now + 60_000, leases: ['other'], own: [], hasRepeats: true };
-      const [taken] = await engine.store.webhookLeases.claim([project], claim);
-      clock.move(SWEEP_MS);
-      await until('the end of an attempt', () => ended.length > 0);
-      assert.deepEqual(ended, [taken?.id]);
-    });
-  } finally {
-    for (const receiver of Object.values(receivers)) receiver.close();
-  }
+  await withApp({ settings: { webhooksAllow: ALLOWED } }, async (app) => {
+    const { engine, clock, project } = app;
+    await leaseBoth(app, { v: v.url, w: w.url });
+    await Promise.all([v, w].map((receiver) => receiver.requests(1)));
+    const now = clock.now() + 60_000;
+    const claim = { now, until: now + 60_000, leases: ['other'], own: [], hasRepeats: true };
+    const [taken] = await engine.store.webhookLeases.claim([project], claim);
+    clock.move(SWEEP_MS);
+    await until('the end of an attempt', () => ended.length > 0);
+    assert.deepEqual(ended, [taken?.id]);
+  });
 });

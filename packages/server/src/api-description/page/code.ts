@@ -17,6 +17,5 @@ export function jsonText(value: unknown, indent = ''): string {
   return `${open}\n${lines.join(',\n')}\n${indent}${close}`;
 }
 
-/** A block of code under a title. */
 export const codeBlock = (title: string | Html, code: string | Html) =>
   html`<figure class="code"><figcaption>${title}</figcaption><pre><code>${code}</code></pre></figure>`;

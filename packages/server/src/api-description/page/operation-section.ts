@@ -8,7 +8,6 @@ import { type Html, html } from './html.ts';
 import { inlineMarkdown, markdown } from './markdown.ts';
 import { resolve } from './references.ts';
 
-/** An operation with its path and method. */
 export interface DescribedOperation {
   readonly path: string;
   readonly method: string;

@@ -2,7 +2,6 @@ import type { Schema } from '../openapi-document.ts';
 
 const number = (value: unknown) => Number(value).toLocaleString('en');
 
-/** The bounds of a schema, in words. */
 export function boundsOf(schema: Schema): string[] {
   const { format, minimum, maximum, minLength, maxLength, minProperties, maxProperties } = schema;
   return [

@@ -17,7 +17,6 @@ interface BackupFlags extends StoreFlags {
 /** A backup has all secrets: only its owner reads it. */
 const BACKUP_MODE = 0o600;
 
-/** `rollcall backup`: the whole store as records, for `rollcall restore`. */
 export function backupCommand(): RollcallCommand {
   return new RollcallCommand('backup')
     .description('Write the whole store, with its secrets, as JSON Lines of one moment, while servers run.')

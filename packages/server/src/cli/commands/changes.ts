@@ -35,7 +35,6 @@ const ACTOR = textThat('a kind of actor, such as client_token, or kind:id', isAc
 /** How often new changes are read, in milliseconds. */
 const POLL_MS = 1_000;
 
-/** `rollcall changes`: what writes changed, who made them and in which request. */
 export function changesCommand(): RollcallCommand {
   return new RollcallCommand('changes')
     .description('Print what changed in a project, who made it and in which request, the oldest first.')

@@ -6,7 +6,6 @@ import { checkEngine } from '../../wiring.ts';
 import { noteLine, printJson, printTable } from '../output.ts';
 import { RollcallCommand } from '../rollcall-command.ts';
 
-/** `rollcall config …`: what a server would be started with. */
 export function configCommand(): RollcallCommand {
   return new RollcallCommand('config').description('Show the configuration.').addCommand(checkCommand());
 }

@@ -12,7 +12,6 @@ interface CustomerFlags extends StoreFlags {
   readonly json?: true;
 }
 
-/** `rollcall customer …`: who owns projects. */
 export function customerCommand(): RollcallCommand {
   return new RollcallCommand('customer')
     .description('List and create customers: who owns projects.')

@@ -18,7 +18,6 @@ interface DoctorFlags extends StoreFlags {
   readonly json?: true;
 }
 
-/** `rollcall doctor`: checks of this machine, and what the operator can do. */
 export function doctorCommand(): RollcallCommand {
   return new RollcallCommand('doctor')
     .description('Check this machine, the store with its servers, and a running server.')

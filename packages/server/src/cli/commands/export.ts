@@ -20,7 +20,6 @@ interface ExportFlags extends ConnectionFlags {
   readonly quiet?: true;
 }
 
-/** `rollcall export`: the users, groups, threads and messages of a project in the format that `rollcall sync` reads. */
 export function exportCommand(): RollcallCommand {
   return new RollcallCommand('export')
     .description(

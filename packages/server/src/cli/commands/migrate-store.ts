@@ -11,7 +11,6 @@ interface MigrateFlags extends ImportFlags {
   readonly toDatabaseUrl?: string;
 }
 
-/** `rollcall migrate-store`: all of a store into an empty one, of the same engine or the other. */
 export function migrateStoreCommand(): RollcallCommand {
   return new RollcallCommand('migrate-store')
     .description('Copy a whole store into an empty one, of the same engine or the other: all or nothing.')

@@ -25,7 +25,6 @@ interface ProjectFlags extends StoreFlags {
   readonly json?: true;
 }
 
-/** `rollcall project …`: the tenants of the service. A running server sees what changed within a second. */
 export function projectCommand(): RollcallCommand {
   return new RollcallCommand('project')
     .description('List, create, rename and delete projects, and rotate their secrets.')

@@ -5,7 +5,6 @@ import { addImportOptions, type ImportFlags, importStore } from '../transfer/imp
 import { StoreFileReader } from '../transfer/store-file.ts';
 import { STORE_SETTINGS, type StoreFlags, storeSettings } from '../with-store.ts';
 
-/** `rollcall restore FILE`: what `rollcall backup` wrote, into an empty store. */
 export function restoreCommand(): RollcallCommand {
   return new RollcallCommand('restore')
     .description('Read a backup into an empty store: all or nothing.')

@@ -2,7 +2,6 @@ import process from 'node:process';
 import { type FlagTexts, loadSettings } from '../../config/settings.ts';
 import { RollcallCommand } from '../rollcall-command.ts';
 
-/** `rollcall serve`: the server, until a signal stops it. */
 export function serveCommand(): RollcallCommand {
   return new RollcallCommand('serve')
     .description('Run the server. Every flag has an environment variable; the flag wins.')

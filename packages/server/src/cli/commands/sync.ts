@@ -29,7 +29,6 @@ interface SyncFlags extends ConnectionFlags {
   readonly json?: true;
 }
 
-/** `rollcall sync FILE…`: creates and updates the users, groups, threads and messages of a project from files. */
 export function syncCommand(): RollcallCommand {
   return new RollcallCommand('sync')
     .description(

@@ -1,6 +1,5 @@
 import process from 'node:process';
 
-/** The result of one check, and what the operator can do. */
 export interface Check {
   readonly name: string;
   /** Skipped: there is nothing to check, which can be as intended. */

@@ -1,4 +1,3 @@
-/** A line of a roster file. */
 export interface Line {
   /** Counted from 1, blank lines included, as editors count. */
   readonly number: number;

@@ -4,7 +4,6 @@ import { LINE_MAX_BYTES, type Line } from './line-reader.ts';
 /** A line that cannot be read as a record. The message has the reason. */
 export class LineError extends Error {}
 
-/** Where a line is. */
 export interface LineOrigin {
   readonly file: string;
   readonly line: number;

@@ -8,7 +8,6 @@ import type { TokenSource } from './token-source.ts';
 export interface ApiAnswer {
   readonly status: number;
   readonly headers: Answer['headers'];
-  /** The body, read as JSON. */
   readonly json: unknown;
 }
 

@@ -2,7 +2,6 @@ import { limits } from '@rollcall/protocol';
 import { type ConversationEntry, conversationConflict } from './conversation-line.ts';
 import type { Entry } from './roster-entry.ts';
 
-/** The limits of one request. */
 export interface BatchLimits {
   readonly users: number;
   readonly groups: number;

@@ -13,7 +13,6 @@ export class CheckedRoster {
   readonly users = new Map<string, Status | undefined>();
   readonly groups = new Map<string, CheckedGroup>();
 
-  /** Stores an entry that the server has accepted. */
   store({ kind, id, item, members }: Entry): void {
     if (id === null) return;
     const status = item.status as Status | undefined;

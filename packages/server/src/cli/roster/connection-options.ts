@@ -11,7 +11,6 @@ import { chosenProject, type StoreFlags, withStore } from '../with-store.ts';
 import { ApiConnection } from './api-connection.ts';
 import { fixedToken, mintedTokens, type TokenSource } from './token-source.ts';
 
-/** The options of commands that talk to a running server. */
 export interface ConnectionFlags extends StoreFlags {
   readonly url?: string;
   readonly token?: string;

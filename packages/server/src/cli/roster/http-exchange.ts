@@ -61,7 +61,6 @@ export class HttpExchange {
     }
   }
 
-  /** Ends the connections. */
   close(): void {
     this.#agent.destroy();
   }

@@ -1,4 +1,3 @@
-/** A line of a roster file. */
 export const lineText = (fields: object) => `${JSON.stringify(fields)}\n`;
 
 /** Left out where it is empty, so that what came from a file goes back as it was. */

@@ -19,7 +19,6 @@ export interface Entry {
   readonly json: string;
   /** Size of `json` in UTF-8. */
   readonly bytes: number;
-  /** The users that a group names. */
   readonly members: readonly string[];
 }
 

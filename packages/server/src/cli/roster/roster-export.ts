@@ -6,7 +6,6 @@ import { type ConversationCounts, exportConversations } from './conversation-exp
 import { lineText, metadataOf } from './line-text.ts';
 import { listPages } from './list-pages.ts';
 
-/** The counts of written lines so far. */
 export interface ExportCounts extends ConversationCounts {
   users: number;
   groups: number;

@@ -17,7 +17,6 @@ export type Verdict =
 
 export type Submit = (entries: readonly Entry[]) => Promise<Verdict>;
 
-/** Counts and reports what became of each line. */
 export interface LineReport {
   applied(entries: readonly Entry[], changes: Changes): void;
   rejected(entry: Entry, reason: string): void;

@@ -102,7 +102,6 @@ function reasonToStop(error: unknown): Stop {
   return { stopped: `${error.message}; ${uncertain}`, interruptedBy: null };
 }
 
-/** Counts a run and shows the counts. */
 class SyncTally implements LineReport {
   readonly #display: ProgressDisplay;
   /** Bytes of all files; null where that is not known. */

@@ -27,7 +27,6 @@ export const addImportOptions = (command: Command): Command =>
     .option('--quiet', 'show no progress')
     .option('--json', 'print the counts as a JSON object');
 
-/** Where the records of an import come from. */
 interface ImportSource {
   /** `onRead` is called with how much was read, from 0 to 1, where that is known. */
   batches(onRead: (fraction: number) => void): AsyncIterable<readonly TransferRecord[]>;

@@ -21,7 +21,6 @@ const END = 'end';
 /** A batch ends with the line that makes it as large as this. */
 const BATCH_BYTES = 1_024 * 1_024;
 
-/** The text of a file with these records. */
 export async function* storeFileText(
   batches: AsyncIterable<readonly TransferRecord[]>,
 ): AsyncGenerator<string> {

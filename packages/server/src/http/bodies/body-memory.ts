@@ -41,7 +41,6 @@ export class BodyMemory {
     return true;
   }
 
-  /** Gives back the bytes of one body. */
   release(bytes: number, isAnonymous: boolean): void {
     this.#bytes -= bytes;
     this.#largeBytes -= largePart(bytes);

@@ -61,7 +61,6 @@ export class ReceivedBody {
     return parts;
   }
 
-  /** The whole body in one piece. */
   bytes(): Uint8Array {
     this.#endPiece();
     const [first] = this.#parts;

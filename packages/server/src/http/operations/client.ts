@@ -87,7 +87,6 @@ const listClientMembers = operation('GET /v1/client/groups/:id/members', {
   },
 });
 
-/** The query of a group's presence, with the group itself. */
 const ClientPresenceQuery = exactly({
   groupID: meaning(maybe(Id), 'The group. Left out where the token names one.', {
     'x-example': 'analysts',

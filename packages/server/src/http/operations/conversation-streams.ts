@@ -49,7 +49,6 @@ export const CLIENT_THREADS_STREAM: StreamDefinition = {
   example: threadsExample(CLIENT_THREAD_EXAMPLE),
 };
 
-/** The stream of the messages of the thread in the path. */
 export async function streamMessages(
   exchange: Exchange<Caller>,
   { conversationStreams }: HttpServices,

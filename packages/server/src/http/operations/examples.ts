@@ -2,7 +2,6 @@
 import { Created, Done } from '@rollcall/protocol';
 import type { AnswerDefinition } from '../operation.ts';
 
-/** The answer of a write, with an example of its message. */
 export const doneAnswer = (description: string, message: string): AnswerDefinition => ({
   schema: Done,
   description,
@@ -70,7 +69,6 @@ export const MESSAGE_EXAMPLE = {
   deletedTimestamp: null,
 } as const;
 
-/** A page of a group's members. */
 export const MEMBERS_EXAMPLE = {
   users: [
     { id: 'ada', name: 'Ada Lovelace', email: 'ada@example.com' },
@@ -79,7 +77,6 @@ export const MEMBERS_EXAMPLE = {
   pagination: { token: null, total: 2 },
 };
 
-/** Bodies of a presence update. */
 export const PRESENT_EXAMPLE = {
   summary: 'At one paragraph of a page, and at no other of that page',
   value: {

@@ -59,7 +59,6 @@ export const messageListAnswer = (stream: StreamDefinition): AnswerDefinition =>
   stream,
 });
 
-/** The paged list of the messages of the thread in the path. */
 export const messageListOf = {
   name: ({ pathId, query }: { readonly pathId: string; readonly query: MessageListQuery }) => [
     'messages',
@@ -99,7 +98,6 @@ function presented({ messages, groupId, last, total }: MessagePage, threadId: st
   return { items: items.join(','), count: items.length, last, total };
 }
 
-/** The answer to a read of the message in the path. */
 export function messageReply(exchange: Exchange<unknown>, { message, groupId }: FoundMessage): Reply {
   const { pathId: threadId } = exchange;
   return taggedReply(exchange, message.revision, () => presentMessage(message, { threadId, groupId }));

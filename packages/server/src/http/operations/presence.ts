@@ -48,7 +48,6 @@ const getUserPresence = operation('GET /v1/users/:id/presence', {
   },
 });
 
-/** The answer to an update that was applied. */
 export const presenceUpdated = (userId: string) => done(`updated presence of user ${userId}`);
 
 const putPresence = operation('PUT /v1/users/:id/presence', {

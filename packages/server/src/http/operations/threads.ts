@@ -53,7 +53,6 @@ export const ThreadListQuery = exactly({
 });
 export type ThreadListQuery = Static<typeof ThreadListQuery>;
 
-/** The answer to a reading of threads. */
 export function threadListBody(
   { threads, last }: ThreadPage,
   { list }: Exchange,
@@ -62,7 +61,6 @@ export function threadListBody(
   return presentThreads(threads, pageTokens.next(list, last));
 }
 
-/** The query of a page of threads. */
 export const threadPageOf = ({ page }: Exchange) => ({
   after: page.after,
   limit: page.limit,

@@ -104,7 +104,6 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
     };
   }
 
-  /** The project of a socket that is logged in. */
   get project(): ProjectKey {
     return (this.#login as Login).writer.project;
   }

@@ -72,7 +72,6 @@ export class ClientSockets {
     };
   }
 
-  /** The number of open sockets. */
   get count(): number {
     return this.#open.size;
   }

@@ -33,7 +33,6 @@ type FrameOf<F extends Fields> = Static<ObjectSchema<{ readonly ref: typeof ref 
 /** What follows an answer. */
 export type Then = (() => void) | undefined;
 
-/** The socket of a frame, for the handlers. */
 export interface FrameSocket {
   readonly services: SocketServices;
   /** The ID of the request that opened it. */
@@ -81,7 +80,6 @@ export interface AnyFrame extends FrameDefinition<Fields, Right, CheckedFrame> {
   readonly validate: Validator;
 }
 
-/** Defines a frame: `defineFrame('watch', { … })`. */
 export function defineFrame<const F extends Fields, R extends Right>(
   op: string,
   definition: FrameDefinition<F, R>,

@@ -40,7 +40,6 @@ export class FrameWriter {
     this.#onReady = onReady;
   }
 
-  /** All bytes that were written. */
   get bytesWritten(): number {
     return this.#socket.bytesWritten;
   }

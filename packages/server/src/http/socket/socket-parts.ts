@@ -11,7 +11,6 @@ import type { ConversationHub } from '../../realtime/conversation/conversation-h
 import type { PresenceHub } from '../../realtime/feed/presence-hub.ts';
 import type { Store } from '../../store/store.ts';
 
-/** The services that the sockets call. */
 export interface SocketServices {
   readonly authenticator: Authenticator;
   readonly clients: ClientSessions;

@@ -57,7 +57,6 @@ export class SocketWatches {
     this.#owner = owner;
   }
 
-  /** The IDs of the groups that are watched. */
   get groupIds(): string[] {
     return [...this.#watches.values()].map(({ groupId }) => groupId);
   }
@@ -105,7 +104,6 @@ export class SocketWatches {
     return words;
   }
 
-  /** The watches of a group. */
   of(groupId: string): number[] {
     return [...this.#watches].filter(([, own]) => own.groupId === groupId).map(([ref]) => ref);
   }

@@ -53,7 +53,6 @@ function connectionsOf(own: readonly Presence[]): Bundle[] {
   return [...connections.values()];
 }
 
-/** The locations of each region. */
 function locationsOf(own: readonly Presence[]): Bundle[] {
   const regions = new Map<Json, Map<Json, Bundle>>();
   for (const presence of own) {

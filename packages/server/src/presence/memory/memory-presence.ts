@@ -252,7 +252,6 @@ class MemoryPresence implements PresenceStore {
     return this.#transitions.end([presence], reason, now);
   }
 
-  /** The live presences of a connection. */
   #heldBy(scope: ConnectionScope & { now: number }): Presence[] {
     const own = this.#groups.find(scope)?.directory.of(scope.userId) ?? [];
     return own.filter((one) => one.connection === scope.connection && isLive(one, scope.now));

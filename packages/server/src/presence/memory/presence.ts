@@ -107,7 +107,6 @@ export class Presence extends Deadline {
   }
 }
 
-/** The group of a presence. */
 export interface PresenceGroup extends PresenceScope {
   readonly directory: Directory;
   readonly leases: Map<string, Lease>;
@@ -136,8 +135,6 @@ export interface Directory {
 
   /** Adds a presence; its user has none in its region with its connection. */
   add(presence: Presence): void;
-  /** Removes a presence of the directory. */
   remove(presence: Presence): void;
-  /** Moves a presence of the directory to another location. */
   move(presence: Presence, location: Json): void;
 }

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import type { PresenceEvent, PresencePosition, PresenceWatcher } from '../presence-store.ts';
 import { CHECKSUM_LENGTH } from './presence-scripts.ts';
 
-/** A message of a group's channel. */
 export interface GroupMessage {
   readonly epoch: string;
   /** The event's, or where there is none that of the last one; -1 where the epoch has ended. */

@@ -38,7 +38,6 @@ export class PresenceEngine {
     return this.connection.run(this.#scripts[name], keys, args, 'now');
   }
 
-  /** Runs a script on an index of groups. */
   onIndex(name: OnIndex, key: string, ...args: readonly (string | number)[]) {
     return this.#run(this.#scripts[name], [key], args);
   }

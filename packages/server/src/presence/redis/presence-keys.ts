@@ -71,7 +71,6 @@ export function readHolder(name: string) {
   return { userId, incarnation: Number(incarnation), order: Number(order), data };
 }
 
-/** The name of a presence within its group. */
 export function presenceName({
   userId,
   incarnation,

@@ -68,7 +68,6 @@ export class PresenceSetting {
     return { arrived: arrived === 1, created: created === 1, departed };
   }
 
-  /** Releases a connection: see the port. */
   async release(release: Parameters<PresenceStore['release']>[0]): Promise<void> {
     const { userId, connection, lease = '', at, now } = release;
     this.flush();

@@ -198,7 +198,6 @@ class RedisPresence implements PresenceStore {
 /** The reply of lua/find.lua for one range of its index. */
 type Run = readonly [next: string, location: Json | null, ...rows: string[]];
 
-/** A location where a user is shown. */
 interface Shown {
   readonly location: Json;
   readonly order: number;

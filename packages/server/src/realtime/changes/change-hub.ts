@@ -45,7 +45,6 @@ export class ChangeHub {
     this.#projects = new ProjectsInUse(parts.broker, 'changes');
   }
 
-  /** The number of open streams. */
   get streamCount(): number {
     return this.#streams.size;
   }

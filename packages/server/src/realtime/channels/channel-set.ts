@@ -47,7 +47,6 @@ export class ChannelSet {
     return false;
   }
 
-  /** The channels that may show the event. */
   near(event: ReaderEvent): Iterable<Channel> {
     if (event.type === 'user') return this.showingUsers(event.userId);
     const { location } = event;

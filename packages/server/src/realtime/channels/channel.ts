@@ -49,7 +49,6 @@ export class Channel {
   #pending: StoredEntry[] = [];
   readonly #recent: RecentEntries;
   #sentTo: number;
-  /** The batch that is being sent. */
   #sending: Batch | null = null;
   /** Resolves when what is being sent has been; null while nothing is. Never rejects. */
   #sent: Promise<unknown> | null = null;

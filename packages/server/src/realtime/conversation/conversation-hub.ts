@@ -51,7 +51,6 @@ export class ConversationHub {
     });
   }
 
-  /** The number of open streams. */
   get streamCount(): number {
     return this.#streams.size;
   }

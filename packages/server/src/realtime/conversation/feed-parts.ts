@@ -5,7 +5,6 @@ import type { Store } from '../../store/store.ts';
 import type { EventSession } from '../sessions/event-session.ts';
 import type { FeedReads } from './feed-reads.ts';
 
-/** The parts that the feeds of a process share. */
 export interface FeedParts {
   readonly store: Store;
   readonly reads: FeedReads;
@@ -13,7 +12,6 @@ export interface FeedParts {
   readonly log: Logger;
   /** Makes the token of a list's next page. */
   readonly pageTokens: Pick<PageTokens, 'next'>;
-  /** A stream has ended. */
   readonly ended: (session: EventSession) => void;
 }
 

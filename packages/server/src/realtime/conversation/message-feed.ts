@@ -79,7 +79,6 @@ export class MessageFeed extends ConversationFeed {
     void this.#update.request();
   }
 
-  /** Whether this position of the thread is the position of the feed. */
   isAt(at: ThreadPosition | undefined): boolean {
     return at?.epoch === this.at.epoch && at.position === this.at.position;
   }

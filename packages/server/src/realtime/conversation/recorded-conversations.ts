@@ -5,7 +5,6 @@ import { conversationTopic, presenceTopic, type Topic, USERS_TOPIC } from '../..
 import type { ProjectKey } from '../../values/project-key.ts';
 
 interface Listener {
-  /** Threads of the group changed. */
   onThreads(project: ProjectKey, groupId: string, threadIds: ReadonlySet<string>): void;
   /** Any of the group's threads may have changed. */
   onGap(project: ProjectKey, groupId: string): void;
@@ -13,7 +12,6 @@ interface Listener {
   onAccess(project: ProjectKey, userIds: readonly string[] | null): void;
 }
 
-/** A group of a project. */
 interface Group {
   readonly project: ProjectKey;
   readonly groupId: string;

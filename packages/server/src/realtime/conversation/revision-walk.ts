@@ -29,7 +29,6 @@ export class RevisionWalk {
     this.#read = read;
   }
 
-  /** Whether a walk has begun and not ended. */
   get isUnderWay(): boolean {
     return this.#after !== null;
   }

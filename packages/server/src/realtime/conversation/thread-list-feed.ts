@@ -314,7 +314,6 @@ export class ThreadListFeed extends ConversationFeed {
 
 const newEpoch = () => randomBytes(8).toString('hex');
 
-/** Whether the filter shows a thread. */
 function threadTest({ groupId, location, resolved }: ThreadFilter): (thread: ThreadRecord) => boolean {
   const passes = locationTest(location);
   return (thread) =>

@@ -40,7 +40,6 @@ export class EntryRows {
     return this.#textLength;
   }
 
-  /** Adds an entry, and returns its number. */
   push({ offset, event }: Entry): number {
     const rows = this.#rows;
     const index = rows.push();

@@ -12,7 +12,6 @@ const TEXT_MAX_LENGTH = 1_000_000;
  */
 export class RecentEntries {
   readonly #rows: EntryRows;
-  /** The numbers of the entries. */
   readonly #numbers = new RowRing(1);
   #textLength = 0;
   /** All entries after this offset are stored. */

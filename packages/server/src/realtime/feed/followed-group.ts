@@ -32,7 +32,6 @@ export interface FollowedParts {
 
 /** Uses the state of a followed group. */
 export interface Follower {
-  /** Applies these events to the state. */
   apply(events: readonly NumberedEvent[]): Promise<void>;
   /** The state is about to be read again: it is not valid until then. */
   onReading(): void;

@@ -5,7 +5,6 @@ import type { SessionRequest } from './stream-request.ts';
 /** Bytes that may wait in a reader's socket before further events are left out and read again later. */
 const WAITING_MAX_BYTES = 256 * 1_024;
 
-/** Where the events of a session come from. */
 export interface EventSource {
   /**
    * Sends what the reader missed, from {@link EventSession.position} on, and calls {@link EventSession.caughtUp} once that is

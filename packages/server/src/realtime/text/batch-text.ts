@@ -8,9 +8,7 @@ import type { Text } from './pieces.ts';
 export interface BatchContent {
   readonly entries: readonly Entry[];
   readonly isMerged: boolean;
-  /** Whether the readers are shown data. */
   readonly showsData?: boolean;
-  /** Writes the ID of an offset. */
   readonly idAt: (offset: number) => string;
   /** The offset that they lead to. */
   readonly to: number;

@@ -27,7 +27,6 @@ export class FeedState {
   readonly entryTexts = new EntryTexts();
   readonly entries = new SharedEntries();
   readonly batchText = new BatchText();
-  /** The text for readers who missed events. */
   readonly missedTexts = new SharedTexts();
   /** Of the last events, by offset. */
   readonly #checksums = new Map<number, string>();
@@ -60,7 +59,6 @@ export class FeedState {
     return checksum === undefined ? { epoch, offset } : { epoch, offset, checksum };
   }
 
-  /** The position as the `id` of a stream's event. */
   idAt(offset: number): string {
     return positionId(this.positionAt(offset));
   }

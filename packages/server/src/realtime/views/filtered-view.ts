@@ -52,7 +52,6 @@ export class FilteredView {
     );
   }
 
-  /** Replaces all durable locations by those that were read. */
   replaceDurable(locations: ReadonlyMap<string, DurableLocation>): void {
     if (this.#isClosed) return;
     this.#durable.clear(this.number);

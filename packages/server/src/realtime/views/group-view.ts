@@ -24,7 +24,6 @@ export class GroupView {
   /** Until a user is added or removed. */
   #sortedIds: readonly string[] | null = null;
 
-  /** The number of present users. */
   get size(): number {
     return this.#members.size;
   }

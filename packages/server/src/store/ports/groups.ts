@@ -38,7 +38,6 @@ export type NameRequired = { readonly kind: 'nameRequired' };
 
 export type PutGroupOutcome = Written | AlreadyExists | Stale | UnknownUsers | NameRequired;
 
-/** Groups. */
 export interface GroupStore {
   find(project: ProjectKey, id: string): Promise<GroupRecord | null>;
   exists(project: ProjectKey, id: string): Promise<boolean>;

@@ -12,7 +12,6 @@ export interface MembershipChange {
 
 export type ChangeMembersOutcome = Written | Stale | Absent | UnknownUsers;
 
-/** Which users belong to which groups. */
 export interface MemberStore {
   /** Adds and removes; a user who is already a member, or is none, is no error. Packed lists: see `GroupStore.put`. */
   change(

@@ -48,7 +48,6 @@ export interface MessageRecord {
   readonly markdownLength: number | null;
 }
 
-/** A message with the group of its thread. */
 export interface FoundMessage {
   readonly kind: 'found';
   readonly groupId: string;

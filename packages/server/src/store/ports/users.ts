@@ -28,7 +28,6 @@ export type StoredUserWrite = Stored<UserWrite>;
 
 export type PutUserOutcome = Written | AlreadyExists | Stale;
 
-/** Users. */
 export interface UserStore {
   find(project: ProjectKey, id: string): Promise<UserRecord | null>;
   /** Entries are whole users as the API shows them. */

@@ -207,7 +207,6 @@ interface WebhookClaim {
 
 /** A webhook that was leased, with all that is needed to deliver. */
 export interface ClaimedWebhook extends WebhookRecord, WebhookLease {
-  /** The ID of the project. */
   readonly projectId: string;
   readonly version: number;
   readonly delivery: FixedDelivery | null;

@@ -216,7 +216,6 @@ const EXTENT = planEachTime(`
       CROSS JOIN LATERAL (
         SELECT c.at FROM changes c WHERE c.project_id = p.project_id ORDER BY c.position LIMIT 1) AS oldest)`);
 
-/** Recorded changes (see the port). */
 export function changeStore({ database }: PostgresEngine): ChangeStore {
   return {
     async read(project, after, limit) {

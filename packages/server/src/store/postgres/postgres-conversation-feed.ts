@@ -83,7 +83,6 @@ const REVISIONS = `
 const HEAD = 6;
 const THREAD = 15;
 
-/** The reads that streams of messages are made from (see the port). */
 export function conversationFeedStore({ database }: PostgresEngine): ConversationFeedStore {
   return {
     async positions(project, threadIds) {

@@ -12,7 +12,6 @@ const ANY = '0';
 /** The first 64 bits of a hash, as PostgreSQL reads a bigint: JavaScript cannot hold them in a number. */
 const bigint = (hash: Buffer): string => hash.readBigInt64BE(0).toString();
 
-/** The key of a whole location. */
 export const locationKey = (location: Json): string => bigint(wholeKey(location));
 
 /** The keys of a location's pairs. Different pairs may share one. */
@@ -22,7 +21,6 @@ export const locationPairKeys = (location: Json): string[] => pairKeys(location)
 export const listKeys = (location: Json | null): string[] =>
   location === null ? [ANY] : [ANY, ...new Set([locationKey(location), ...locationPairKeys(location)])];
 
-/** The position of a thread in its lists. */
 export interface ListPosition {
   readonly threadNo: number;
   readonly conversationNo: number;
@@ -72,7 +70,6 @@ export function listCalls(project: ProjectKey, before: ListPosition | null, afte
   return [[MOVE, project, ...parameters(before), after.resolved, after.activity]];
 }
 
-/** The call that takes a thread out of all its lists. */
 export const unlistCall = (project: ProjectKey, position: ListPosition): Call => [
   REMOVE,
   project,

@@ -61,7 +61,6 @@ export const LOCK_THREAD = `
 /** The thread of {@link LOCK_THREAD}; null where there is none. */
 export const toLockedThread = ([row]: readonly Row[]): LockedThread | null => LOCKED.toFound(row);
 
-/** The position of a thread in its lists. */
 export const positionOf = (
   thread: Pick<
     LockedThread,

@@ -46,7 +46,6 @@ export const deleteGroup: OnDatabase<GroupStore['delete']> = (database, project,
     return { kind: 'deleted', changes };
   });
 
-/** Locks the groups that a user is found in. */
 const LOCK_GROUPS_OF_USER = lockByIds(
   'groups',
   '(SELECT m.group_id AS id FROM memberships m WHERE m.project_id = $1 AND m.user_id = $2) AS of_user',

@@ -11,7 +11,6 @@ interface DurableUsage {
   readonly countedAt: number;
 }
 
-/** A member: project, group and user. */
 type MemberKey = readonly [project: unknown, groupId: string, userId: string];
 
 /**

@@ -98,7 +98,6 @@ interface Found {
 interface Region {
   readonly update: DurablePresenceUpdate;
   readonly at: number;
-  /** The location that the row has. */
   readonly before: Json | null;
 }
 

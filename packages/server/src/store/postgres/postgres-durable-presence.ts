@@ -62,7 +62,6 @@ const LATEST = `
   SELECT user_id, location, updated_at FROM durable_presence
   WHERE project_id = $1 AND group_id = $2 AND user_id = $3 ORDER BY updated_at DESC LIMIT 1`;
 
-/** Durable presence (see the port). */
 export function durablePresenceStore({ database, durableBounds }: PostgresEngine): DurablePresenceStore {
   const put: DurablePresenceStore['put'] = (project, update, context) =>
     database.operation({ project, row: rowOfMember(update) }, (attempt) =>

@@ -39,7 +39,6 @@ export const eligibilityCall = (project: ProjectKey, queries: readonly Eligibili
 export const toEligibility = ([user, group, incarnation]: Row) =>
   ({ user, group, incarnation }) as Eligibility;
 
-/** Eligibility (see the port). */
 export function eligibilityStore({ database, timings }: PostgresEngine): EligibilityStore {
   const findMany = async (project: ProjectKey, queries: readonly EligibilityQuery[]) =>
     (await database.read(...eligibilityCall(project, queries))).map(toEligibility);

@@ -10,7 +10,6 @@ export type OnDatabase<Method extends (...parameters: never[]) => unknown> = (
   ...parameters: Parameters<Method>
 ) => ReturnType<Method>;
 
-/** The parts that the ports of this engine share. */
 export interface PostgresEngine {
   readonly database: PostgresDatabase;
   /** For reads that take long and must see one state from beginning to end. */

@@ -35,7 +35,6 @@ const LIST = pageSql({
 });
 const LIST_BY_IDS = byIdsSql('groups', ENTRY);
 
-/** Groups (see the port). */
 export function groupStore({ database, longReads, largeWrites, purge }: PostgresEngine): GroupStore {
   const list = async (project: ProjectKey, { after, limit }: PageRequest): Promise<Page> => {
     const [row] = await database.read(LIST, project, after ?? '', limit);

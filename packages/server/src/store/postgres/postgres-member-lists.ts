@@ -28,7 +28,6 @@ const ADD = `
   SELECT $1, w.group_id, w.user_id FROM unnest($2::text[], $3::text[]) AS w(group_id, user_id)
   ORDER BY w.group_id COLLATE "C", w.user_id COLLATE "C"`;
 
-/** Users of a group. */
 interface UsersOfGroup {
   readonly id: string;
   readonly users: Iterable<string>;

@@ -25,7 +25,6 @@ const GROUPS_OF_USER = pageSql({
     FROM users WHERE project_id = $1 AND id = $2)`,
 });
 
-/** Memberships from both sides (see the port). */
 export function memberStore({ database, largeWrites }: PostgresEngine): MemberStore {
   const read = async (sql: string, project: ProjectKey, id: string, { after, limit }: PageRequest) => {
     const [row] = await database.read(sql, project, id, after ?? '', limit);

@@ -59,7 +59,6 @@ const listMessages: OnDatabase<MessageStore['list']> = async (database, project,
   };
 };
 
-/** Messages (see the port). */
 export function messageStore({ database }: PostgresEngine): MessageStore {
   return {
     async find(project, threadId, id) {

@@ -23,7 +23,6 @@ const PUT = rowUpdate({
   originFrom: 5,
 });
 
-/** Preferences (see the port). */
 export function preferenceStore({ database }: PostgresEngine): PreferenceStore {
   return {
     find: (project, userId) => database.readOne(CHANNELS.toRecord, FIND, project, userId),

@@ -19,7 +19,6 @@ const FIND_PROJECT = `SELECT ${PROJECT.sql} FROM projects p WHERE p.id = $1`;
 const LIST_PROJECTS = `SELECT ${PROJECT.sql} FROM projects p ORDER BY p.id`;
 const LIST_PROJECTS_OF_CUSTOMER = `SELECT ${PROJECT.sql} FROM projects p WHERE p.customer_id = $1 ORDER BY p.id`;
 
-/** Customers (see the port). */
 export function customerStore({ database }: PostgresEngine): CustomerStore {
   return {
     create: (customer) => database.changesRows(INSERT_CUSTOMER, ...CUSTOMER.toRow(customer)),
@@ -54,7 +53,6 @@ const DELETE_PROJECT = `
   noted AS (INSERT INTO deleted_projects (project_id) SELECT project_id FROM gone)
   SELECT 1 FROM gone`;
 
-/** Projects (see the port). */
 export function projectStore({ database, purge }: PostgresEngine): ProjectStore {
   /** Runs a statement that answers whether the project is there, and whether it was changed. */
   const update = async (

@@ -77,9 +77,7 @@ interface Update {
   readonly originFrom: number;
 }
 
-/** The statements of {@link updateRow}. */
 interface RowUpdate {
-  /** Locks the row. */
   readonly lock: string;
   /** Locks the row, and updates it where the condition is true. */
   readonly update: string;
@@ -100,7 +98,6 @@ const updateSql = ({ table, columns, lock, set, condition, changes, originFrom }
   SELECT ${ALIVE}, before.revision, (SELECT changes FROM changed)
   FROM (SELECT 1) one LEFT JOIN before ON TRUE`;
 
-/** The parameters of a {@link RowUpdate}. */
 type UpdateParameters = readonly [project: ProjectKey, id: string, ...others: unknown[]];
 
 /** Updates a row that has to be there. @throws ProjectGoneError */

@@ -78,7 +78,6 @@ async function prepare(
   }
 }
 
-/** A port of each name. */
 type Ports = { readonly [Name in keyof typeof ports]: ReturnType<(typeof ports)[Name]> };
 
 const portsOf = (engine: PostgresEngine) =>

@@ -19,7 +19,6 @@ export function textArray(values: Iterable<string | null>): string {
 export const plainArray = (values: readonly (string | number | boolean | null)[]): string =>
   `{${values.map(String).join(',')}}`;
 
-/** A `bytea[]`. */
 export const bytesArray = (values: readonly Buffer[]): string =>
   `{${values.map((bytes) => `"\\\\x${bytes.toString('hex')}"`).join(',')}}`;
 

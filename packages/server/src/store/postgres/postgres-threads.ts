@@ -7,7 +7,6 @@ import { deleteThread, markThreadSeen, putThread } from './postgres-threads-writ
 
 const FIND = `SELECT ${THREAD_COLUMNS.sql} ${FOUND_THREAD} ${threadParts('$3::text')}`;
 
-/** Threads (see the port). */
 export function threadStore({ database, purge }: PostgresEngine): ThreadStore {
   return {
     find: (project, id, viewer) => database.readOne(toThread, FIND, project, id, viewer),

@@ -23,7 +23,6 @@ const THREADS = `projects p
 const ofThread = (table: string, order: string) => `LATERAL (
   SELECT r.* FROM ${table} r WHERE r.project_id = t.project_id AND r.thread_no = t.thread_no ORDER BY ${order} OFFSET 0)`;
 
-/** The rows of each type of record. */
 export const CONVERSATION_ROWS: Readonly<Record<ConversationRecord['type'], string>> = {
   thread: `SELECT p.id, t.group_id, t.id, t.name, t.url, t.location, t.metadata, t.created_at, t.resolved_at, t.revision
     FROM ${THREADS}`,
@@ -121,7 +120,6 @@ interface Counted {
 
 const NONE: MessageCounts = { userMessages: 0, actionMessages: 0, deletedMessages: 0 };
 
-/** Threads, participants and messages of an import. */
 export class ConversationImport {
   readonly #run: (call: Call) => Promise<Row[]>;
   readonly #keyOf: (record: ConversationRecord) => string;

@@ -110,7 +110,6 @@ const SETTINGS = [
   ['idle_in_transaction_session_timeout', 0],
 ] as const;
 
-/** The transfer of a store on PostgreSQL. */
 export const postgresTransfer = (settings: PostgresSettings, longReads: LongReads): TransferStore => ({
   export: () => exportRecords(longReads),
   async import(batches) {
@@ -270,7 +269,6 @@ function presenceRow(row: Column[]): Column[] {
   return [project, group, user, locationKey(region), region, locationKey(location), location, at];
 }
 
-/** A row for each pair of a location. */
 function pairRows(row: Column[]): Column[][] {
   const [project, group, user, region, location, at] = row as PresenceRow;
   const pairs = pairKeys(location);

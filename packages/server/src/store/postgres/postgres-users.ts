@@ -47,7 +47,6 @@ const NAMED_FIELDS = USER_FIELDS.filter((field) => field !== 'status');
 
 export type UserField = (typeof USER_FIELDS)[number];
 
-/** An SQL expression of each field. */
 type FieldSql = (field: UserField) => string;
 
 /** The value of a field of `row` after a write: NULL leaves it as it is, '' clears it. */
@@ -90,7 +89,6 @@ const INSERT = `
   ${recorded('SELECT $15::text FROM made', 12)}
   SELECT ${ALIVE}, EXISTS (SELECT 1 FROM made)`;
 
-/** Users (see the port). */
 export function userStore({ database }: PostgresEngine): UserStore {
   return {
     find: (project, id) => database.readOne(USER.toRecord, FIND, project, id),

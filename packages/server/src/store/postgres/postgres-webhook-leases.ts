@@ -39,7 +39,6 @@ const RENEW = `
     AND EXISTS (SELECT 1 FROM projects p WHERE p.project_id = w.project_id)
   RETURNING w.lease`;
 
-/** Leases of webhooks (see the port). */
 export function webhookLeaseStore({ database }: PostgresEngine): WebhookLeaseStore {
   return {
     async work({ now, own }) {

@@ -43,7 +43,6 @@ const LOCK = `
 const LOCK_PROJECT = 'SELECT 1 FROM projects WHERE project_id = $1 FOR NO KEY UPDATE';
 const COUNT = 'SELECT count(*), count(*) FILTER (WHERE id = $2) FROM webhooks WHERE project_id = $1';
 
-/** The newest position. */
 const NEWEST = 'coalesce((SELECT position FROM change_heads WHERE project_id = $1), 0)';
 
 const INSERT = `
@@ -93,7 +92,6 @@ const DELETE = `
 const DELETE_DELIVERY = 'DELETE FROM webhook_deliveries WHERE project_id = $1 AND webhook_id = $2';
 const DELETE_ATTEMPTS = 'DELETE FROM webhook_attempts WHERE project_id = $1 AND webhook_id = $2';
 
-/** Webhooks (see the port). */
 export function webhookStore({ database }: PostgresEngine): WebhookStore {
   return {
     find: (project, id) => database.readOne(toWebhook, FIND, project, id),

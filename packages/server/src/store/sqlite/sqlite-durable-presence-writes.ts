@@ -102,7 +102,6 @@ export class DurablePresenceWrites {
     return this.#set(row, presence, () => presence.at).previous === null ? 'imported' : 'exists';
   }
 
-  /** Removes all locations of a user in a group. */
   removeUser(groupNo: number, userId: string): void {
     const { ofUser, removeOfUser, removeUsage } = this.#statements;
     const found = ofUser.all(groupNo, userId);

@@ -15,6 +15,5 @@ export const isUnavailable = (error: unknown): boolean =>
 /** 0 where SQLite did not throw it. */
 const primaryCode = (error: unknown): number => ((error as { errcode?: number }).errcode ?? 0) & 0xff;
 
-/** The error that a failed read rejects with. */
 export const readFailure = (error: unknown): unknown =>
   isUnavailable(error) ? new StoreUnavailableError('the store cannot be read', { cause: error }) : error;

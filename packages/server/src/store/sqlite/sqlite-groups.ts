@@ -28,7 +28,6 @@ const LIST = {
   id: 'id',
 };
 
-/** Reads of groups, on the main thread. */
 export function groupReads({ prepare }: SqliteReader, snapshots: SnapshotPool): Reads<'groups'> {
   const find = prepare(`
     SELECT ${GROUP.sql}, CASE WHEN member_count <= ${MEMBERS_AT_ONCE}

@@ -61,7 +61,6 @@ export class SqliteLog {
     }
   }
 
-  /** Bytes of the log's file. */
   fileBytes(): number {
     return statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
   }

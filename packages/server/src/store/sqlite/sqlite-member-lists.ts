@@ -2,7 +2,6 @@ import type { Reads } from './sqlite-methods.ts';
 import { pagedList } from './sqlite-pages.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 
-/** Reads of memberships from both sides, on the main thread. */
 export function memberReads({ prepare }: SqliteReader): Reads<'members'> {
   const group = prepare<[groupNo: number, total: number]>(
     'SELECT group_no, member_count FROM groups WHERE project_no = ? AND id = ?',

@@ -19,7 +19,6 @@ export const MESSAGE_COLUMNS = columnsOf<MessageRecord>({
   content: CONTENT,
 });
 
-/** Reads of messages, on the main thread. */
 export function messageReads(reader: Pick<SqliteReader, 'prepare'>): Reads<'messages'> {
   const thread = reader.prepare(`
     SELECT t.thread_no, g.id, t.user_messages + t.action_messages + t.deleted_messages, t.epoch, t.position

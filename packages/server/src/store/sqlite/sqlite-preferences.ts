@@ -6,7 +6,6 @@ import type { SqliteReader } from './sqlite-reader.ts';
 const FIND = 'SELECT send_via_messenger, send_via_email, user_no FROM users WHERE project_no = ? AND id = ?';
 type ChannelsRow = [sendViaMessenger: number, sendViaEmail: number, userNo: number];
 
-/** Reads of preferences, on the main thread. */
 export function preferenceReads({ prepare }: SqliteReader): Reads<'preferences'> {
   const find = prepare<ChannelsRow>(FIND);
   return {
@@ -17,7 +16,6 @@ export function preferenceReads({ prepare }: SqliteReader): Reads<'preferences'>
   };
 }
 
-/** Writes of preferences, on the writer's thread. */
 export function preferenceWrites({ prepare }: SqliteConnection): Writes<'preferences'> {
   const find = prepare<ChannelsRow>(FIND);
   const update = prepare('UPDATE users SET send_via_messenger = ?, send_via_email = ? WHERE user_no = ?');

@@ -7,7 +7,6 @@ import type { SqliteReader } from './sqlite-reader.ts';
 /** The columns of a project `p`. */
 export const PROJECT = projectColumns('p.project_no');
 
-/** Reads of customers, on the main thread. */
 export function customerReads({ prepare }: SqliteReader): Reads<'customers'> {
   const find = prepare(`SELECT ${CUSTOMER.sql} FROM customers WHERE id = ?`);
   const list = prepare(`SELECT ${CUSTOMER.sql} FROM customers ORDER BY id`);
@@ -17,7 +16,6 @@ export function customerReads({ prepare }: SqliteReader): Reads<'customers'> {
   };
 }
 
-/** Reads of projects, on the main thread. */
 export function projectReads({ prepare }: SqliteReader): Reads<'projects'> {
   const find = prepare(`SELECT ${PROJECT.sql} FROM projects p WHERE p.id = ?`);
   const list = prepare(`SELECT ${PROJECT.sql} FROM projects p ORDER BY p.id`);
@@ -29,7 +27,6 @@ export function projectReads({ prepare }: SqliteReader): Reads<'projects'> {
   };
 }
 
-/** Writes of customers, on the writer's thread. */
 export function customerWrites({ prepare }: SqliteConnection): Writes<'customers'> {
   const insert = prepare(
     'INSERT INTO customers (id, secret, name, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
@@ -37,7 +34,6 @@ export function customerWrites({ prepare }: SqliteConnection): Writes<'customers
   return { create: (customer) => insert.run(...CUSTOMER.toRow(customer)) > 0 };
 }
 
-/** Writes of projects, on the writer's thread. */
 export function projectWrites({ prepare }: SqliteConnection): Writes<'projects'> {
   const findCustomer = prepare('SELECT 1 FROM customers WHERE id = ?');
   const findId = prepare('SELECT 1 FROM projects WHERE id = ?');

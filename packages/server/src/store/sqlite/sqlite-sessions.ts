@@ -7,7 +7,6 @@ import type { SqliteReader } from './sqlite-reader.ts';
 
 const SERVICE_KEY_BYTES = 64;
 
-/** Reads of sessions, on the main thread. */
 export function sessionReads({ prepare }: SqliteReader): Reads<'sessions'> {
   const find = prepare(`
     SELECT ${PROJECT.sql}, s.expires_at, s.revoked FROM sessions s CROSS JOIN projects p ON p.project_no = s.project_no
@@ -22,7 +21,6 @@ export function sessionReads({ prepare }: SqliteReader): Reads<'sessions'> {
   };
 }
 
-/** Writes of sessions, on the writer's thread. */
 export function sessionWrites({ prepare }: SqliteConnection): Writes<'sessions'> {
   const findKey = prepare<[key: Uint8Array]>(`SELECT value FROM store_secrets WHERE name = 'service_key'`);
   const insertKey = prepare(`INSERT INTO store_secrets (name, value) VALUES ('service_key', ?)`);

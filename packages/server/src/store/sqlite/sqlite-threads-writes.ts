@@ -23,7 +23,6 @@ import { SEQ_BITS } from './sqlite-message-numbers.ts';
 import type { Write } from './sqlite-methods.ts';
 import { FOUND_COLUMNS, type FoundThread, THREAD_BY_ID } from './sqlite-threads.ts';
 
-/** A thread as writes need it. */
 export interface StoredThread extends FoundThread {
   readonly conversationNo: number;
   readonly groupStatus: Status;

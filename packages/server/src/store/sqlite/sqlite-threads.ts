@@ -73,7 +73,6 @@ export function readThread(reader: Pick<SqliteReader, 'prepare'>) {
     read(byId.get(project, id), viewer)?.thread ?? null;
 }
 
-/** Reads of threads, on the main thread. */
 export function threadReads(reader: Pick<SqliteReader, 'prepare'>): Reads<'threads'> {
   const byNumber = reader.prepare(
     `SELECT ${THREAD_COLUMNS.sql} FROM threads t ${OF_GROUP} WHERE t.thread_no = ?`,

@@ -33,7 +33,6 @@ const LIST = {
   id: 'id',
 };
 
-/** Reads of users, on the main thread. */
 export function userReads({ prepare }: SqliteReader): Reads<'users'> {
   const find = prepare(FIND);
   const total = prepare<[number]>('SELECT user_count FROM projects WHERE project_no = ?');

@@ -8,7 +8,6 @@ const IS_FREE = `(w.lease IS NULL OR (w.lease_until <= ?1 AND w.lease NOT IN (SE
 const NEWEST = `coalesce((SELECT max(c.position) FROM changes c WHERE c.project_no = w.project_no), 0)`;
 const HAS_WORK = `(w.delivery_id IS NOT NULL OR w.position < ${NEWEST})`;
 
-/** Reads of the work, on the main thread. */
 export function webhookLeaseReads({ prepare }: SqliteReader): Reads<'webhookLeases'> {
   const work = prepare<
     [project: number, active: number, isDue: number, behind: number, resting: number, furthest: number]

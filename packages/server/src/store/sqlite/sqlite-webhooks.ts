@@ -17,7 +17,6 @@ import type { Reads, Writes } from './sqlite-methods.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 import { webhookSteps } from './sqlite-webhooks-steps.ts';
 
-/** Reads of webhooks, on the main thread. */
 export function webhookReads({ prepare }: SqliteReader): Reads<'webhooks'> {
   const find = prepare(`SELECT ${WEBHOOK_COLUMNS} FROM webhooks w WHERE w.project_no = ? AND w.id = ?`);
   const list = prepare(`SELECT ${WEBHOOK_COLUMNS} FROM webhooks w WHERE w.project_no = ? ORDER BY w.id`);
@@ -37,7 +36,6 @@ export function webhookReads({ prepare }: SqliteReader): Reads<'webhooks'> {
   };
 }
 
-/** Writes of webhooks, on the writer's thread. */
 export function webhookWrites(connection: SqliteConnection): Writes<'webhooks'> {
   const { prepare } = connection;
   const find = prepare<[url: string, types: string | null, status: string, pastTypes: string]>(

@@ -9,8 +9,7 @@ const NONE = { created: 0, updated: 0, unchanged: 0 };
 
 export function batchContract(lab: StoreLab): void {
   test('a batch creates and updates users and groups, and counts what it did', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('old', 'ann');
+    const roster = await lab.projectWithGroup('old', 'ann');
     await roster.putUser('bob', { name: 'Bob' });
     const outcome = await roster.applied({
       users: [{ id: 'ann', name: 'Ann' }, { id: 'bob', name: 'Bob' }, { id: 'cid' }, { id: 'dan' }],
@@ -43,8 +42,7 @@ export function batchContract(lab: StoreLab): void {
   });
 
   test('a batch changes only the fields that an item supplies', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann');
+    const roster = await lab.projectWithGroup('g', 'ann');
     await roster.putUser('ann', { name: 'Ann', email: 'ann@example.org', metadata: { a: 1 } });
     await roster.putGroup('g', { name: 'G', metadata: { b: 2 } });
     await roster.applied({ users: [{ id: 'ann', email: '' }], groups: [{ id: 'g', name: 'Renamed' }] });
@@ -79,8 +77,7 @@ export function batchContract(lab: StoreLab): void {
   });
 
   test('a batch that takes a member out of a group and adds them again ends the membership, with its durable presence', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann', 'bob');
+    const roster = await lab.projectWithGroup('g', 'ann', 'bob');
     for (const userId of ['ann', 'bob']) await putPresence(roster, userId, PAGE_1, 1);
     const outcome = await roster.applied({
       groups: [
@@ -98,8 +95,7 @@ export function batchContract(lab: StoreLab): void {
   });
 
   test('a batch applies the status of a user or group, also of those it creates', async () => {
-    const roster = await lab.project();
-    await roster.users('old');
+    const roster = await lab.projectWithUsers('old');
     await roster.applied({
       users: [
         { id: 'new', status: 'deleted' },
@@ -151,8 +147,7 @@ export function batchContract(lab: StoreLab): void {
   });
 
   test('a dry run of a batch answers the same counts and applies nothing', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann', 'bob');
+    const roster = await lab.projectWithGroup('g', 'ann', 'bob');
     const before = await roster.everything();
     const items = {
       users: [{ id: 'ann', status: 'deleted' }, { id: 'new' }, { id: 'bob' }],

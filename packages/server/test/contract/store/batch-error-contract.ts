@@ -6,8 +6,7 @@ import type { StoreLab } from './store-lab.ts';
 export function batchErrorContract(lab: StoreLab): void {
   /** A project with one user and one group, which no rejected batch may change. */
   const rejected = async (items: BatchItems | Uint8Array, dryRun = false) => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann');
+    const roster = await lab.projectWithGroup('g', 'ann');
     const before = await roster.everything();
     const outcome = await roster.batch(items, dryRun);
     assert.notEqual(outcome.kind, 'applied');
@@ -70,8 +69,7 @@ export function batchErrorContract(lab: StoreLab): void {
   }
 
   test('a batch needs no name of a group that exists, or that an earlier item names', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann');
+    const roster = await lab.projectWithGroup('g', 'ann');
     const outcome = await roster.batch({
       groups: [
         { id: 'g', members: [] },

@@ -29,8 +29,7 @@ async function readTopics(roster: Roster, topics: readonly Topic[], after = 0, l
 
 export function changeTopicContract(lab: StoreLab): void {
   async function stock(): Promise<Roster> {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann', 'bob', 'cid');
+    const roster = await lab.projectWithGroup('g', 'ann', 'bob', 'cid');
     await roster.groupOf('h', 'ann', 'bob');
     return roster;
   }
@@ -146,8 +145,7 @@ export function changeTopicContract(lab: StoreLab): void {
   });
 
   test('IDs with quotes and backslashes are topics as any other, and every record has the topic of the rule', async () => {
-    const roster = await lab.project();
-    await roster.users(...HOSTILE);
+    const roster = await lab.projectWithUsers(...HOSTILE);
     for (const group of HOSTILE) {
       await roster.putGroup(group, { name: group, members: HOSTILE });
       await roster.changeMembers(group, { remove: HOSTILE.slice(0, 2) });

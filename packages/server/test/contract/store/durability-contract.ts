@@ -11,14 +11,11 @@ import type { StoreLab } from './store-lab.ts';
 export function durabilityContract(lab: StoreLab): void {
   /** Runs each step on a newly opened store of the same data. */
   const reopening = async (...steps: readonly ((store: Store) => Promise<unknown>)[]) => {
-    const space = await lab.makeSpace();
-    try {
-      for (const step of steps) {
-        await using store = closing(await space.open());
-        await step(store);
-      }
-    } finally {
-      await space.remove();
+    await using opened = new AsyncDisposableStack();
+    const space = opened.adopt(await lab.makeSpace(), ({ remove }) => remove());
+    for (const step of steps) {
+      await using store = closing(await space.open());
+      await step(store);
     }
   };
 

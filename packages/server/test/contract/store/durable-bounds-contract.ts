@@ -23,8 +23,7 @@ function sized(name: string, bytes: number): string {
 
 export function durableBoundsContract(lab: StoreLab): void {
   const sceneOf = async (...users: readonly string[]) => {
-    const roster = await lab.project();
-    await roster.groupOf('g', ...users);
+    const roster = await lab.projectWithGroup('g', ...users);
     await roster.groupOf('h', ...users);
     return new DurableScene(roster);
   };

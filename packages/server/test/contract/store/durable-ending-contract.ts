@@ -72,8 +72,7 @@ export function durableEndingContract(lab: StoreLab): void {
   ];
   for (const [how, end] of endings) {
     test(`${how} ends durable presence for good`, async () => {
-      const roster = await lab.project();
-      await roster.groupOf('g', 'ann', 'bob');
+      const roster = await lab.projectWithGroup('g', 'ann', 'bob');
       await roster.groupOf('other', 'ann');
       await putPresence(roster, 'ann', PAGE_1, 1);
       await putPresence(roster, 'ann', PAGE_2, 2);
@@ -97,8 +96,7 @@ export function durableEndingContract(lab: StoreLab): void {
   ];
   for (const [why, change] of rejected) {
     test(`a change of members ${why} ends no durable presence`, async () => {
-      const roster = await lab.project();
-      await roster.groupOf('g', 'ann', 'bob');
+      const roster = await lab.projectWithGroup('g', 'ann', 'bob');
       await putPresence(roster, 'ann', PAGE_1, 1);
       await change(roster);
       assert.equal((await found(roster, 'ann'))?.location, PAGE_1);
@@ -106,8 +104,7 @@ export function durableEndingContract(lab: StoreLab): void {
   }
 
   test('durable presence in one group does not change that in another', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann');
+    const roster = await lab.projectWithGroup('g', 'ann');
     await roster.groupOf('other', 'ann');
     await putPresence(roster, 'ann', PAGE_1, 1);
     assert.equal(await lab.store.durablePresence.find(roster.key, 'other', 'ann'), null);

@@ -12,8 +12,7 @@ import type { StoreLab } from './store-lab.ts';
 
 export function durableFilterContract(lab: StoreLab): void {
   const sceneOf = async (...users: readonly string[]) => {
-    const roster = await lab.project();
-    await roster.groupOf('g', ...users);
+    const roster = await lab.projectWithGroup('g', ...users);
     return new DurableScene(roster);
   };
 

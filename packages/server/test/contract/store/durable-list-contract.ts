@@ -38,8 +38,7 @@ const LONG: readonly DurablePresenceUpdate[] = [
 
 /** Groups `g` and `h`; the user `off` and the group `shut` are deleted, and dan is in no group. */
 async function stock(lab: StoreLab): Promise<Roster> {
-  const roster = await lab.project();
-  await roster.groupOf('g', 'ann', 'bob', 'off');
+  const roster = await lab.projectWithGroup('g', 'ann', 'bob', 'off');
   await roster.groupOf('h', 'ann');
   await roster.groupOf('shut', 'ann');
   await roster.users('dan');

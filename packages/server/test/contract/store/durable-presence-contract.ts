@@ -10,8 +10,7 @@ const SITE = canonicalLocation({ site: 's' });
 
 export function presenceContract(lab: StoreLab): void {
   test('durable presence is stored with its time, and a region has one location', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann');
+    const roster = await lab.projectWithGroup('g', 'ann');
     assert.deepEqual(await putPresence(roster, 'ann', PAGE_1, 10, SITE), setAt(10, null, null));
     assert.deepEqual(await found(roster, 'ann'), { userId: 'ann', location: PAGE_1, at: 10 });
     assert.deepEqual(await putPresence(roster, 'ann', PAGE_2, 20, SITE), setAt(20, PAGE_1, 10));
@@ -20,16 +19,14 @@ export function presenceContract(lab: StoreLab): void {
   });
 
   test('an update of the same durable location renews its time', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann');
+    const roster = await lab.projectWithGroup('g', 'ann');
     await putPresence(roster, 'ann', PAGE_1, 10);
     assert.deepEqual(await putPresence(roster, 'ann', PAGE_1, 30), setAt(30, PAGE_1, 10, false));
     assert.equal((await found(roster, 'ann'))?.at, 30);
   });
 
   test('the latest durable location that passes the filter is read among several regions', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann');
+    const roster = await lab.projectWithGroup('g', 'ann');
     await putPresence(roster, 'ann', PAGE_2, 40);
     await putPresence(roster, 'ann', PAGE_1, 50);
     assert.deepEqual(await found(roster, 'ann'), { userId: 'ann', location: PAGE_1, at: 50 });
@@ -42,8 +39,7 @@ export function presenceContract(lab: StoreLab): void {
   });
 
   test('an exact filter of durable presence matches the location itself, a partial one every location that has all of its pairs', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann', 'bob', 'cid', 'dan');
+    const roster = await lab.projectWithGroup('g', 'ann', 'bob', 'cid', 'dan');
     const set = async (user: string, location: Location) =>
       putPresence(roster, user, canonicalLocation(location), 1);
     await set('ann', { page: '1' });
@@ -117,8 +113,7 @@ export function presenceContract(lab: StoreLab): void {
   });
 
   test('a user set deleted is not in the list of durable presence, and is listed with the same location when set active', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann', 'bob');
+    const roster = await lab.projectWithGroup('g', 'ann', 'bob');
     await putPresence(roster, 'ann', PAGE_1, 1);
     await putPresence(roster, 'bob', PAGE_1, 2);
     await roster.putUser('ann', { status: 'deleted' });

@@ -23,8 +23,7 @@ export function eligibilityContract(lab: StoreLab): void {
   });
 
   test('findMany returns the eligibility of many users in the order of the queries', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann', 'bob');
+    const roster = await lab.projectWithGroup('g', 'ann', 'bob');
     await roster.groupOf('off', 'ann');
     await roster.users('cid');
     await roster.putUser('bob', { status: 'deleted' });
@@ -103,8 +102,7 @@ export function eligibilityContract(lab: StoreLab): void {
   });
 
   test('filter returns the active users who are members of an active group, in order of ID', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'cid', 'ann', 'bob');
+    const roster = await lab.projectWithGroup('g', 'cid', 'ann', 'bob');
     await roster.users('dan');
     await roster.putUser('bob', { status: 'deleted' });
     const requested = ['nobody', 'dan', 'cid', 'bob', 'ann'];
@@ -136,8 +134,7 @@ export function eligibilityContract(lab: StoreLab): void {
   });
 
   test('find, findMany and filter return the same incarnation', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann', 'bob');
+    const roster = await lab.projectWithGroup('g', 'ann', 'bob');
     const { find, findMany, filter } = lab.store.eligibility;
     const { incarnation } = await find(roster.key, 'g', 'bob');
     const [of] = await findMany(roster.key, [{ groupId: 'g', userId: 'bob' }]);

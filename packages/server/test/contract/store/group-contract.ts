@@ -30,8 +30,7 @@ export function groupContract(lab: StoreLab): void {
   });
 
   test('a group can be created with every field, deleted among them', async () => {
-    const roster = await lab.project();
-    await roster.users('ann');
+    const roster = await lab.projectWithUsers('ann');
     const write: GroupWrite = { name: 'N', status: 'deleted', metadata: { a: [1] }, members: ['ann'] };
     assert.equal((await roster.putGroup('g', write)).kind, 'created');
     const { name, status, metadata } = await roster.group('g');
@@ -48,8 +47,7 @@ export function groupContract(lab: StoreLab): void {
   ];
   for (const [field, write, expected] of updates) {
     test(`an update of ${field} of a group changes only that field`, async () => {
-      const roster = await lab.project();
-      await roster.users('ann', 'bob');
+      const roster = await lab.projectWithUsers('ann', 'bob');
       await roster.putGroup('g', { name: 'N', metadata: { a: 1 }, members: ['ann'] });
       const before = {
         id: 'g',
@@ -78,8 +76,7 @@ export function groupContract(lab: StoreLab): void {
   });
 
   test('a group write with the present values is `unchanged`', async () => {
-    const roster = await lab.project();
-    await roster.users('ann', 'bob');
+    const roster = await lab.projectWithUsers('ann', 'bob');
     const write: GroupWrite = { name: 'N', status: 'active', metadata: { a: 1 }, members: ['bob', 'ann'] };
     await roster.putGroup('g', write);
     assert.equal(
@@ -89,8 +86,7 @@ export function groupContract(lab: StoreLab): void {
   });
 
   test('`members` of a group write is exhaustive: it replaces the list', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann', 'bob', 'cid');
+    const roster = await lab.projectWithGroup('g', 'ann', 'bob', 'cid');
     await roster.users('dan');
     await roster.putGroup('g', { members: ['dan', 'bob'] });
     assert.deepEqual(await roster.members('g'), ['bob', 'dan']);
@@ -99,16 +95,14 @@ export function groupContract(lab: StoreLab): void {
   });
 
   test('repeated IDs in `members` count once', async () => {
-    const roster = await lab.project();
-    await roster.users('ann', 'bob');
+    const roster = await lab.projectWithUsers('ann', 'bob');
     await roster.putGroup('g', { name: 'N', members: ['bob', 'ann', 'bob', 'ann', 'ann'] });
     assert.deepEqual(await roster.members('g'), ['ann', 'bob']);
     assert.equal((await roster.membersOf('g')({ after: null, limit: 9 })).total, 2);
   });
 
   test('unknown users in `members` are named once each, in the order of the request, and nothing changes', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann');
+    const roster = await lab.projectWithGroup('g', 'ann');
     const before = await roster.everything();
     const outcome = await roster.putGroup('g', { name: 'Renamed', members: ['zed', 'ann', 'moe', 'zed'] });
     assert.deepEqual(outcome, { kind: 'unknownUsers', users: { count: 2, ids: ['zed', 'moe'] } });
@@ -129,8 +123,7 @@ export function groupContract(lab: StoreLab): void {
   });
 
   test('users of either status can be members of a group', async () => {
-    const roster = await lab.project();
-    await roster.users('ann');
+    const roster = await lab.projectWithUsers('ann');
     await roster.putUser('bob', { status: 'deleted' });
     assert.equal((await roster.putGroup('g', { name: 'N', members: ['ann', 'bob'] })).kind, 'created');
     assert.deepEqual(await roster.members('g'), ['ann', 'bob']);
@@ -167,8 +160,7 @@ export function groupContract(lab: StoreLab): void {
   });
 
   test('the deletion of a group removes its memberships and leaves its users', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann');
+    const roster = await lab.projectWithGroup('g', 'ann');
     await roster.groupOf('other', 'ann');
     assert.equal((await roster.deleteGroup('g')).kind, 'deleted');
     assert.equal(await lab.store.groups.find(roster.key, 'g'), null);
@@ -191,8 +183,7 @@ export function groupContract(lab: StoreLab): void {
   });
 
   test('a group that is created again after its deletion has no data of the deleted one', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann');
+    const roster = await lab.projectWithGroup('g', 'ann');
     await roster.putGroup('g', { metadata: { a: 1 }, status: 'deleted' });
     await roster.connectGroup('g', 'W1');
     await roster.deleteGroup('g');

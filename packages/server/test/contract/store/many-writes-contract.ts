@@ -13,8 +13,7 @@ const GROUPS = numbered('g', 40);
 
 /** A project whose groups have ann each, and the users bob and cid. */
 async function groupsOfAnn(lab: StoreLab): Promise<Roster> {
-  const roster = await lab.project();
-  await roster.users('bob', 'cid');
+  const roster = await lab.projectWithUsers('bob', 'cid');
   await roster.applied({
     users: [{ id: 'ann' }],
     groups: GROUPS.map((id) => ({ id, name: id, members: ['ann'] })),

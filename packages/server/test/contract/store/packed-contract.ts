@@ -52,8 +52,7 @@ export function packedContract(lab: StoreLab): void {
   });
 
   test('a change with a short and an empty packed list of members is applied', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann', 'bob');
+    const roster = await lab.projectWithGroup('g', 'ann', 'bob');
     const change = { add: packIds([]), remove: packIds(['bob']) };
     assert.equal((await lab.store.members.change(roster.key, 'g', change, roster.next())).kind, 'updated');
     assert.deepEqual(await roster.members('g'), ['ann']);

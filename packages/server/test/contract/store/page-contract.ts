@@ -143,8 +143,7 @@ export function pageContract(lab: StoreLab): void {
   }
 
   test('users and groups are listed by ID as the whole list has them, without those that do not exist', async () => {
-    const roster = await lab.project();
-    await roster.users(...ODD_ORDER, 'other');
+    const roster = await lab.projectWithUsers(...ODD_ORDER, 'other');
     await roster.applied({ groups: [...ODD_ORDER, 'other'].map((id) => ({ id, name: `N${id}` })) });
     const requested = ['nothing', ...ODD_ORDER.toReversed(), 'a'];
     for (const [port, list] of [

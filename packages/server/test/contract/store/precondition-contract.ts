@@ -133,8 +133,7 @@ export function preconditionContract(lab: StoreLab): void {
 
     for (const { condition, of, present, missing } of CASES) {
       test(`${operation.name} with ${condition}: ${answer(present)}`, async () => {
-        const roster = await lab.project();
-        await roster.groupOf('g', 'ann');
+        const roster = await lab.projectWithGroup('g', 'ann');
         const before = await roster.everything();
         const { kind } = await operation.run(roster, of(await operation.revision(roster)));
         assert.equal(kind, answer(present));
@@ -154,16 +153,14 @@ export function preconditionContract(lab: StoreLab): void {
   }
 
   test('ifMatch is checked also when a write would change nothing', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann');
+    const roster = await lab.projectWithGroup('g', 'ann');
     assert.equal((await roster.putGroup('g', {}, { ifMatch: ['x'] })).kind, 'stale');
     assert.equal((await roster.changeMembers('g', {}, { ifMatch: ['x'] })).kind, 'stale');
     assert.equal((await roster.putUser('ann', {}, { ifNoneMatch: '*' })).kind, 'exists');
   });
 
   test('references are checked before conflicts: unknown users before `exists` and `stale`', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann');
+    const roster = await lab.projectWithGroup('g', 'ann');
     const members = ['nobody'];
     assert.equal(
       (await roster.putGroup('g', { name: 'N', members }, { ifNoneMatch: '*' })).kind,
@@ -182,8 +179,7 @@ export function preconditionContract(lab: StoreLab): void {
   });
 
   test('exactly one of several racing writes with the same ifMatch is applied', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann');
+    const roster = await lab.projectWithGroup('g', 'ann');
     const ifMatch = [await roster.groupRevision('g')];
     const writes = Array.from({ length: 20 }, (_, index) =>
       roster.putGroup('g', { name: `N${index}` }, { ifMatch }),

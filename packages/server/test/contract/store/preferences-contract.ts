@@ -6,8 +6,7 @@ import type { StoreLab } from './store-lab.ts';
 
 export function preferencesContract(lab: StoreLab): void {
   test('every notification channel is on until it is set', async () => {
-    const roster = await lab.project();
-    await roster.users('ann');
+    const roster = await lab.projectWithUsers('ann');
     assert.deepEqual(await lab.store.preferences.find(roster.key, 'ann'), {
       sendViaMessenger: true,
       sendViaEmail: true,
@@ -15,8 +14,7 @@ export function preferencesContract(lab: StoreLab): void {
   });
 
   test('a write of preferences does not change a channel that is not supplied', async () => {
-    const roster = await lab.project();
-    await roster.users('ann');
+    const roster = await lab.projectWithUsers('ann');
     const steps: [NotificationChannels, Required<NotificationChannels>][] = [
       [{ sendViaMessenger: false }, { sendViaMessenger: false, sendViaEmail: true }],
       [{ sendViaEmail: false }, { sendViaMessenger: false, sendViaEmail: false }],
@@ -35,8 +33,7 @@ export function preferencesContract(lab: StoreLab): void {
   });
 
   test('racing writes of different notification channels are both stored', async () => {
-    const roster = await lab.project();
-    await roster.users('ann');
+    const roster = await lab.projectWithUsers('ann');
     await Promise.all([
       lab.store.preferences.put(roster.key, 'ann', { sendViaMessenger: false }, CONTEXT),
       lab.store.preferences.put(roster.key, 'ann', { sendViaEmail: false }, CONTEXT),
@@ -48,8 +45,7 @@ export function preferencesContract(lab: StoreLab): void {
   });
 
   test('the preferences of one user do not change those of another', async () => {
-    const roster = await lab.project();
-    await roster.users('ann', 'bob');
+    const roster = await lab.projectWithUsers('ann', 'bob');
     await lab.store.preferences.put(roster.key, 'ann', { sendViaMessenger: false }, CONTEXT);
     assert.deepEqual(await lab.store.preferences.find(roster.key, 'bob'), {
       sendViaMessenger: true,
@@ -74,8 +70,7 @@ export function preferencesContract(lab: StoreLab): void {
   });
 
   test('other writes of a user do not change the preferences', async () => {
-    const roster = await lab.project();
-    await roster.users('ann');
+    const roster = await lab.projectWithUsers('ann');
     await lab.store.preferences.put(roster.key, 'ann', { sendViaEmail: false }, CONTEXT);
     await roster.putUser('ann', { name: 'Ann' });
     await roster.applied({ users: [{ id: 'ann', name: 'Anna' }] });

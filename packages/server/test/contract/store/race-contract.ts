@@ -41,15 +41,13 @@ export function raceContract(lab: StoreLab): void {
   });
 
   test('exactly one of twenty racing deletions is `deleted`, and names the members', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann');
+    const roster = await lab.projectWithGroup('g', 'ann');
     const outcomes = await Promise.all(times(20, () => roster.deleteGroup('g')));
     assert.deepEqual(tally(outcomes), { deleted: 1, absent: 19 });
   });
 
   test('sixty groups that are created at once are all applied', async () => {
-    const roster = await lab.project();
-    await roster.users('ann');
+    const roster = await lab.projectWithUsers('ann');
     const outcomes = await Promise.all(
       times(60, (index) => roster.putGroup(`g${index}`, { name: 'G', members: ['ann'] })),
     );
@@ -91,8 +89,7 @@ export function raceContract(lab: StoreLab): void {
   });
 
   test('racing writes of different fields of one user are all applied', async () => {
-    const roster = await lab.project();
-    await roster.users('ann');
+    const roster = await lab.projectWithUsers('ann');
     await Promise.all([
       roster.putUser('ann', { name: 'Ann' }),
       roster.putUser('ann', { email: 'ann@example.org' }),
@@ -104,8 +101,7 @@ export function raceContract(lab: StoreLab): void {
   });
 
   test('a user who is deleted while being added to groups is a member of none, or the group write is rejected', async () => {
-    const roster = await lab.project();
-    await roster.users('ann');
+    const roster = await lab.projectWithUsers('ann');
     await roster.groupOf('g');
     const [added, deleted] = await Promise.all([
       roster.changeMembers('g', { add: ['ann'] }),
@@ -118,8 +114,7 @@ export function raceContract(lab: StoreLab): void {
   });
 
   test('a write is seen by every read that starts after it resolved', async () => {
-    const roster = await lab.project();
-    await roster.users('ann');
+    const roster = await lab.projectWithUsers('ann');
     const walks = times(8, async (walker) => {
       for (let step = 0; step < 10; step += 1) {
         const id = `g${walker}`;

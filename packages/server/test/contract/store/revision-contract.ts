@@ -66,8 +66,7 @@ const revisionOfUser = (roster: Roster) => roster.userRevision('ann');
 
 export function revisionContract(lab: StoreLab): void {
   const stocked = async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann', 'bob');
+    const roster = await lab.projectWithGroup('g', 'ann', 'bob');
     await roster.groupOf('h', 'cid');
     return roster;
   };

@@ -37,14 +37,9 @@ export class StoreLab {
 
   /** Runs `use` with an empty store of its own. */
   async withStore(use: (store: Store) => Promise<void>): Promise<void> {
-    const space = await this.makeSpace();
-    const store = await space.open();
-    try {
-      await use(store);
-    } finally {
-      await store.close();
-      await space.remove();
-    }
+    await using opened = new AsyncDisposableStack();
+    const space = opened.adopt(await this.makeSpace(), ({ remove }) => remove());
+    await use(opened.adopt(await space.open(), (store) => store.close()));
   }
 
   /** The store that the tests share. */
@@ -56,5 +51,17 @@ export class StoreLab {
   /** A new customer's new project. */
   project(): Promise<Roster> {
     return newRoster(this.store);
+  }
+
+  async projectWithUsers(...ids: readonly string[]): Promise<Roster> {
+    const roster = await this.project();
+    await roster.users(...ids);
+    return roster;
+  }
+
+  async projectWithGroup(id: string, ...members: readonly string[]): Promise<Roster> {
+    const roster = await this.project();
+    await roster.groupOf(id, ...members);
+    return roster;
   }
 }

@@ -45,8 +45,7 @@ const METADATA: Readonly<Record<string, Record<string, unknown>>> = {
 export function textContract(lab: StoreLab): void {
   for (const [what, text] of Object.entries(TEXTS)) {
     test(`texts are read back as written: ${what}`, async () => {
-      const roster = await lab.project();
-      await roster.groupOf('g', 'ann');
+      const roster = await lab.projectWithGroup('g', 'ann');
       await roster.putGroup('g', { name: text });
       await roster.putUser('ann', { name: text, short_name: text });
       assert.equal((await roster.group('g')).name, text);
@@ -131,8 +130,7 @@ export function textContract(lab: StoreLab): void {
   });
 
   test('IDs compare by exact code points: case and normal form make another ID', async () => {
-    const roster = await lab.project();
-    await roster.users('Ann', 'ann', 'ANN', '\u00e9', 'e\u0301', 'ann ');
+    const roster = await lab.projectWithUsers('Ann', 'ann', 'ANN', '\u00e9', 'e\u0301', 'ann ');
     assert.equal((await roster.listUsers({ after: null, limit: 1 })).total, 6);
     assert.equal(await lab.store.users.find(roster.key, 'aNN'), null);
   });

@@ -114,8 +114,7 @@ export function userContract(lab: StoreLab): void {
   });
 
   test('clearing a field of a user that is not set is `unchanged`', async () => {
-    const roster = await lab.project();
-    await roster.users('ann');
+    const roster = await lab.projectWithUsers('ann');
     const write = { email: '', short_name: null, profile_picture_url: null };
     assert.equal((await roster.putUser('ann', write)).kind, 'unchanged');
   });
@@ -128,8 +127,7 @@ export function userContract(lab: StoreLab): void {
   });
 
   test('a user set deleted still has memberships and preferences', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann');
+    const roster = await lab.projectWithGroup('g', 'ann');
     await lab.store.preferences.put(roster.key, 'ann', { sendViaEmail: false }, CONTEXT);
     await roster.putUser('ann', { status: 'deleted' });
     assert.deepEqual(await roster.members('g'), ['ann']);
@@ -202,8 +200,7 @@ export function userContract(lab: StoreLab): void {
   });
 
   test('the deletion of a user removes the memberships and preferences', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann', 'bob');
+    const roster = await lab.projectWithGroup('g', 'ann', 'bob');
     await lab.store.preferences.put(roster.key, 'ann', { sendViaMessenger: false }, CONTEXT);
     assert.equal((await roster.deleteUser('ann')).kind, 'deleted');
     assert.equal(await lab.store.users.find(roster.key, 'ann'), null);
@@ -219,8 +216,7 @@ export function userContract(lab: StoreLab): void {
   });
 
   test('a user who is created again after deletion has no data of the deleted one', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann');
+    const roster = await lab.projectWithGroup('g', 'ann');
     await roster.putUser('ann', FULL);
     await lab.store.preferences.put(roster.key, 'ann', { sendViaMessenger: false }, CONTEXT);
     await roster.deleteUser('ann');

@@ -18,7 +18,6 @@ import { WHICH_GROUPS_EXIST } from './postgres-batch-statements.ts';
  */
 const SMALL_BATCH_BYTES = 32 * 1_024;
 
-/** Batches (see the port). */
 export function batchStore({ database, largeWrites }: PostgresEngine): BatchStore {
   return {
     apply: (project, batch, context) =>

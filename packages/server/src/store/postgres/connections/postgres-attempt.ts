@@ -14,10 +14,8 @@ const LONG_MS = 10 * 60_000;
 /** How long a transaction that runs long waits for others that do, in milliseconds. */
 const LONG_WAIT_MS = 30_000;
 
-/** The parts that the writes of a store share. */
 export interface WriteResources {
   readonly pool: PostgresPool;
-  /** The writes that are made by these calls. */
   mergedBy<Item>(callsOf: CallsOf<Item>): MergedWrites<Item>;
   /** Limits the transactions with statements that run long. */
   readonly long: Semaphore;

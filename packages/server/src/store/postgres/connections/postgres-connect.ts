@@ -23,7 +23,6 @@ export const PLANNER_SETTINGS = [
 /** Whether the server is a standby: not a setting that can be changed. PostgreSQL has it since version 14. */
 const IN_HOT_STANDBY = 'in_hot_standby';
 
-/** A setting of the server, by name. */
 export type Setting = readonly [name: string, value: string | number];
 
 export interface ConnectionOptions {

@@ -34,7 +34,6 @@ const PAUSE_MS = 4;
 
 const closed = () => new StoreUnavailableError('the store is closed');
 
-/** The subject of a write. */
 export interface WriteTarget {
   /** Projects are served round robin where there is more to do than can be done at once. */
   readonly project?: ProjectKey;
@@ -89,7 +88,6 @@ export class PostgresDatabase {
     this.#resources = { pool: this.#writes, mergedBy: this.#mergedBy, long: this.#long, lockWaitMs, waits };
   }
 
-  /** How many writes wait or are under way. */
   get pending(): number {
     return this.#underWay;
   }
@@ -116,7 +114,6 @@ export class PostgresDatabase {
     }
   }
 
-  /** A read of one row; null where there is none. */
   async readOne<Found>(toFound: (row: Row) => Found, ...call: Call): Promise<Found | null> {
     const [row] = await this.read(...call);
     return row === undefined ? null : toFound(row);

@@ -76,7 +76,6 @@ export class PostgresPool {
     return { busy, open: open.length, limit: this.#slots.length, awaited };
   }
 
-  /** Whether any caller waits for a lease. */
   get isContended(): boolean {
     return this.#leases.isContended;
   }

@@ -93,7 +93,6 @@ export class Snapshot implements Disposable {
   }
 }
 
-/** The long reads of one store. */
 export class LongReads {
   readonly #pool: PostgresPool;
   readonly #taken = new Set<Snapshot>();
@@ -141,7 +140,6 @@ export class LongReads {
     else this.#nextCheck = setTimeout(check, leftMs).unref();
   }
 
-  /** Ends all of them. */
   async close(): Promise<void> {
     for (const snapshot of this.#taken) snapshot.release();
     await this.#pool.close();

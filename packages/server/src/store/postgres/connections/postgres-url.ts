@@ -14,7 +14,6 @@ const MOST_HOSTS = 8;
 /** The host can be the directory of a Unix socket. */
 export type PostgresHost = ServerAddress;
 
-/** The settings of a database URL. */
 export interface PostgresSettings {
   /** Servers with the same data, of which one is the primary. */
   readonly hosts: readonly PostgresHost[];

@@ -47,7 +47,6 @@ export class LargeWrites {
     });
   }
 
-  /** How many writes wait for a thread or have one. */
   get pending(): number {
     return this.#underWay.size;
   }
