@@ -289,8 +289,8 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       assert.deepEqual(await scene.ids(), ['ann', 'bob']);
     }));
 
-  test('a full Redis is swept, so that its memory becomes free, and watches have the departures', (t) =>
-    withScene(t, async (scene, redis) => {
+  test('a full Redis is swept, so that its memory becomes free, and watches have the departures', () =>
+    withRedisScene(async (scene, redis) => {
       const recorder = await scene.watch();
       await scene.set('ann', PAGE_1, { until: START + 1_000 });
       await scene.set('bob', PAGE_1, { until: START + 3_000 });
