@@ -69,7 +69,7 @@ export class MessageService extends ResourceService<'messages'> {
       (context) => this.store.messages.put(project, threadId, id, toStoredMessage(write), context),
       {
         fieldsRequired: rejected,
-        fixedField: rejected,
+        fixedFields: rejected,
         threadAbsent: () => threadNotFound(threadId),
         absent: () => messageNotFound(id, threadId),
         groupUnavailable: rejected,

@@ -23,9 +23,13 @@ export function validationError(errors: ErrorsByStep): ServiceError {
 }
 
 /** The error of one field with a wrong value. */
-export function invalidField(field: string, expected: string): ServiceError {
+export const invalidField = (field: string, expected: string): ServiceError =>
+  invalidFields([field], expected);
+
+/** The same for several fields of which the same is expected. */
+export function invalidFields(fields: readonly string[], expected: string): ServiceError {
   const errors = new ValidationErrors();
-  errors.invalid.add(field, expected);
+  for (const field of fields) errors.invalid.add(field, expected);
   return validationError(errors);
 }
 

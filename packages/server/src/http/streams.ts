@@ -65,10 +65,10 @@ export async function asViewer(
   }
 }
 
-/** Where the client's last connection to a stream ended, as the client reports it. */
+/** Where the client's last connection to a stream ended, as the client reports it. An empty ID is none in the HTML standard. */
 export function lastEventId({ headers }: Exchange): string | undefined {
   const id = headers['last-event-id'];
-  return typeof id === 'string' ? id : undefined;
+  return typeof id === 'string' && id !== '' ? id : undefined;
 }
 
 /** Answers with the stream of an open session, which ends in the caller's words. @throws ServiceError when the connection cannot take one */

@@ -14,19 +14,21 @@ import {
 } from './ports/messages.ts';
 import type {
   FieldsRequired,
-  FixedField,
+  FixedFields,
   GroupUnavailable,
   StoredThreadWrite,
   ThreadRecord,
 } from './ports/threads.ts';
 import { type Precondition, preconditionFailure } from './precondition.ts';
 
-/** Names a field of the API whose supplied value is another than the stored one. */
-const fixedField = (fields: Readonly<Record<string, readonly [supplied: unknown, stored: unknown]>>) => {
-  for (const [field, [supplied, stored]] of Object.entries(fields)) {
-    if (supplied !== undefined && supplied !== stored) return { kind: 'fixedField', field } as const;
-  }
-  return null;
+/** Names the fields of the API whose supplied value is another than the stored one. */
+const fixedFields = (
+  values: Readonly<Record<string, readonly [supplied: unknown, stored: unknown]>>,
+): FixedFields | null => {
+  const changed = Object.entries(values).filter(
+    ([, [supplied, stored]]) => supplied !== undefined && supplied !== stored,
+  );
+  return changed.length === 0 ? null : { kind: 'fixedFields', fields: changed.map(([field]) => field) };
 };
 
 const fieldsRequired = (fields: Readonly<Record<string, unknown>>): FieldsRequired | null => {
@@ -83,9 +85,9 @@ export function fixedOfThread(
   stored: Pick<ThreadRecord, 'groupId' | 'createdAt' | 'resolvedAt'>,
   write: StoredThreadWrite,
   precondition: Precondition,
-): FixedField | null {
+): FixedFields | null {
   if (onlyCreates(precondition)) return null;
-  return fixedField({
+  return fixedFields({
     groupID: [write.groupId, stored.groupId],
     createdTimestamp: [write.createdAt, stored.createdAt],
     resolvedTimestamp: [write.resolvedAt, stored.resolvedAt],
@@ -159,9 +161,9 @@ function fixedOfMessage(
   stored: Pick<MessageRecord, 'authorId' | 'createdAt' | 'updatedAt' | 'deletedAt'>,
   write: StoredMessageWrite,
   precondition: Precondition,
-): FixedField | null {
+): FixedFields | null {
   if (onlyCreates(precondition)) return null;
-  return fixedField({
+  return fixedFields({
     authorID: [write.authorId, stored.authorId],
     createdTimestamp: [write.createdAt, stored.createdAt],
     updatedTimestamp: [write.updatedAt, stored.updatedAt],

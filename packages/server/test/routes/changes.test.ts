@@ -132,6 +132,17 @@ describe('the stream of changes', () => {
     );
   });
 
+  test('an empty Last-Event-ID is none: the stream of changes begins at after', async () => {
+    const project = await server.project();
+    await project.seedUsers('ada');
+    const [first] = await readChanges(project, 1);
+    await project.seedUsers('bob');
+    const reader = await open(project, `/v1/changes?after=${first?.id}`, { 'last-event-id': '' });
+    assert.equal(reader.status, 200);
+    await reader.until('a change', () => reader.events.length === 1);
+    assert.equal(reader.events[0]?.data.user, 'bob');
+  });
+
   test('a stream of changes begins with its position, so that a reader without events resumes there', async () => {
     const project = await server.project();
     using reader = await StreamReader.open(project, '/v1/changes?after=latest');

@@ -127,6 +127,8 @@ describe('PUT /v1/threads/<ID>/messages/<MID>', () => {
     );
     const other = { createdTimestamp: '2026-01-01T00:00:00Z' };
     expectError(await project.put(messagePath('t', 'm'), other), 400, 'invalid_field', 'createdTimestamp');
+    const all = { authorID: 'v', ...other, updatedTimestamp: PAST, deletedTimestamp: PAST };
+    expectError(await project.put(messagePath('t', 'm'), all), 400, 'invalid_field', ...Object.keys(all));
     expectDone(await project.put(messagePath('t', 'm'), { authorID: 'u', createdTimestamp: PAST }));
   });
 

@@ -117,6 +117,13 @@ describe('PUT /v1/threads/<ID>', () => {
     expectError(other, 400, 'invalid_field', 'createdTimestamp');
   });
 
+  test('the message of invalid_field names all fields that never change and have another value', async () => {
+    const project = await projectWithThread(server);
+    const body = { groupID: 'h', createdTimestamp: EARLIER, resolvedTimestamp: EARLIER };
+    const answer = await project.put(threadPath('t'), body);
+    expectError(answer, 400, 'invalid_field', ...Object.keys(body));
+  });
+
   test('a thread is resolved with the time of the write, and opened again', async () => {
     const project = await projectWithThread(server);
     expectDone(await project.put(threadPath('t'), { resolved: true }));

@@ -71,9 +71,9 @@ export const fixedOf = (
   { ifNoneMatch }: ConditionalContext,
   ...fields: readonly (readonly [field: string, supplied: unknown, stored: unknown])[]
 ) => {
-  const found = fields.find(([, supplied, stored]) => supplied !== undefined && supplied !== stored);
-  if (ifNoneMatch === '*') return null;
-  return found === undefined ? null : ({ kind: 'fixedField', field: found[0] } as const);
+  const found = fields.filter(([, supplied, stored]) => supplied !== undefined && supplied !== stored);
+  if (ifNoneMatch === '*' || found.length === 0) return null;
+  return { kind: 'fixedFields', fields: found.map(([field]) => field) } as const;
 };
 
 export function unavailable(world: World, groupId: string, createdAt: number | undefined) {

@@ -150,7 +150,7 @@ export class ConversationCheck {
     );
     switch (error?.kind) {
       case 'fieldsRequired':
-      case 'fixedField':
+      case 'fixedFields':
       case 'groupUnavailable':
       case 'authorUnavailable':
         throw rejectedWrite(error, authorId);

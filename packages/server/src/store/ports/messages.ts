@@ -7,7 +7,7 @@ import type { Revision } from '../precondition.ts';
 import type { ConditionalContext } from '../write-context.ts';
 import type {
   FieldsRequired,
-  FixedField,
+  FixedFields,
   GroupUnavailable,
   StoredThreadWrite,
   ThreadPosition,
@@ -109,7 +109,7 @@ export type AuthorUnavailable = {
 export type PutMessageOutcome =
   | Written
   | FieldsRequired
-  | FixedField
+  | FixedFields
   | ThreadAbsent
   | Absent
   | GroupUnavailable

@@ -96,8 +96,8 @@ export interface StoredThreadWrite {
 
 /** The thread would be created and the write lacks `groupID` or `name`. */
 export type FieldsRequired = { readonly kind: 'fieldsRequired'; readonly fields: readonly string[] };
-/** A field that never changes (`groupID`, `createdTimestamp`, …) is given with another value than the stored one. */
-export type FixedField = { readonly kind: 'fixedField'; readonly field: string };
+/** Fields that never change (`groupID`, `createdTimestamp`, …) are given with other values than the stored ones. */
+export type FixedFields = { readonly kind: 'fixedFields'; readonly fields: readonly string[] };
 /** The group is missing, or it is deleted and the write is no import. */
 export type GroupUnavailable = {
   readonly kind: 'groupUnavailable';
@@ -108,7 +108,7 @@ export type GroupUnavailable = {
 export type PutThreadOutcome =
   | Written
   | FieldsRequired
-  | FixedField
+  | FixedFields
   | GroupUnavailable
   | Absent
   | AlreadyExists

@@ -40,7 +40,7 @@ export const CONVERSATION_CASES: Pick<WriteCases, 'threads' | 'messages'> = {
           'unchanged',
           (c) => c.putThread('t', { resolved: true }),
         ],
-        ['a thread with another group', (c) => c.putThread('t', { groupId: 'h' }), 'fixedField'],
+        ['a thread with another group', (c) => c.putThread('t', { groupId: 'h' }), 'fixedFields'],
         ['a new thread without fields', (c) => c.putThread('new', {}), 'fieldsRequired'],
         [
           'a thread of a deleted group',
@@ -119,7 +119,7 @@ export const CONVERSATION_CASES: Pick<WriteCases, 'threads' | 'messages'> = {
           (c) => c.putMessage('t', 'm', { content: markdown('M'), deleted: false }),
           'unchanged',
         ],
-        ['a message of another author', (c) => c.putMessage('t', 'm', { authorId: 'bob' }), 'fixedField'],
+        ['a message of another author', (c) => c.putMessage('t', 'm', { authorId: 'bob' }), 'fixedFields'],
         ['a new message without fields', (c) => c.putMessage('t', 'n', {}), 'fieldsRequired'],
         ['a message of a thread that is not there', (c) => c.putMessage('none', 'n', NEW), 'threadAbsent'],
         [

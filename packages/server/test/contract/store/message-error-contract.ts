@@ -6,7 +6,7 @@ import { Conversation, EARLIER, type Given, NEW, plain, SHUT, STALE, THREAD_ABSE
 import { numbered } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
-const fixed = (field: string) => ({ kind: 'fixedField', field });
+const fixed = (...fields: string[]) => ({ kind: 'fixedFields', fields });
 
 export function messageErrorContract(lab: StoreLab): void {
   const NO_CONTENT = { kind: 'fieldsRequired', fields: ['content'] };
@@ -157,6 +157,11 @@ export function messageErrorContract(lab: StoreLab): void {
     ['another time of creation', { createdAt: EARLIER + 1 }, fixed('createdTimestamp')],
     ['another time of the last change', { updatedAt: EARLIER }, fixed('updatedTimestamp')],
     ['another time of deletion', { deletedAt: EARLIER }, fixed('deletedTimestamp')],
+    [
+      'another author and other times',
+      { authorId: 'none', createdAt: 1, updatedAt: EARLIER, deletedAt: EARLIER },
+      fixed('authorID', 'createdTimestamp', 'updatedTimestamp', 'deletedTimestamp'),
+    ],
     ['an unknown user who is mentioned', { content: plain('x', 'none') }, UNKNOWN],
     [
       'another author, before mentioned users',

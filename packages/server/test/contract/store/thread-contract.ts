@@ -149,7 +149,7 @@ function threadErrors(lab: StoreLab): void {
   const FIELDS_REQUIRED = { kind: 'fieldsRequired', fields: ['groupID', 'name'] };
   const ABSENT = { kind: 'absent' };
   const NO_GROUP = { kind: 'groupUnavailable', groupId: 'none', isDeleted: false };
-  const fixed = (field: string) => ({ kind: 'fixedField', field });
+  const fixed = (...fields: string[]) => ({ kind: 'fixedFields', fields });
   const NEW = { groupId: 'g', name: 'N' };
 
   const creations: readonly [title: string, write: StoredThreadWrite, expected: object, given?: Given][] = [
@@ -193,6 +193,11 @@ function threadErrors(lab: StoreLab): void {
     ['an unknown group', { groupId: 'none' }, fixed('groupID')],
     ['another time of creation', { createdAt: EARLIER + 1 }, fixed('createdTimestamp')],
     ['another time of resolution', { resolvedAt: EARLIER }, fixed('resolvedTimestamp')],
+    [
+      'another group and other times',
+      { groupId: 'none', createdAt: 1, resolvedAt: 1 },
+      fixed('groupID', 'createdTimestamp', 'resolvedTimestamp'),
+    ],
     ['another group, before the precondition', { groupId: 'h' }, fixed('groupID'), { ifMatch: ['other'] }],
     ['a revision that it does not have', { name: 'X' }, STALE, { ifMatch: ['other'] }],
     ['a revision that it must not have', { name: 'X' }, STALE, { ifNoneMatch: ['now'] }],
