@@ -137,7 +137,9 @@ describe('the stream of changes', () => {
     await project.seedUsers('ada');
     const [first] = await readChanges(project, 1);
     await project.seedUsers('bob');
-    const reader = await open(project, `/v1/changes?after=${first?.id}`, { 'last-event-id': '' });
+    using reader = await StreamReader.open(project, `/v1/changes?after=${first?.id}`, {
+      'last-event-id': '',
+    });
     assert.equal(reader.status, 200);
     await reader.until('a change', () => reader.events.length === 1);
     assert.equal(reader.events[0]?.data.user, 'bob');
