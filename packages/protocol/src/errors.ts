@@ -94,7 +94,7 @@ export const ERRORS = {
   ),
   invalid_customer_token: row(
     401,
-    'The customer token is expired, malformed or wrongly signed, or is no customer token.',
+    'The customer token is expired, malformed or wrongly signed, or the token opens the data of a project.',
     "the customer token is not signed with a customer's secret",
   ),
   invalid_access_token: row(

@@ -10,7 +10,7 @@ import { tokenLife } from './token-life.ts';
 
 export const CUSTOMER_CLAIM = 'customer_id';
 
-/** The claims that name a project, one for each kind of token that opens its data. */
+/** The claims of the tokens that open a project's data. */
 const DATA_CLAIMS = [PROJECT_TOKEN.claim, APP_TOKEN.claim, SESSION_CLAIM];
 
 /** Rejects the tokens that open a project's data, where only its customer may call. */

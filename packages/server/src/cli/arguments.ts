@@ -24,6 +24,7 @@ export const readId = readAs(id);
 export const readName = readAs(name);
 export const readSecret = readAs(secret);
 export const readWorkspace = readAs(text('the name of a workspace'));
+/** The life of a token, in seconds. */
 export const readTokenLife = readAs(wholeNumber(1, limits.TOKEN_MAX_AGE_SECONDS));
 /** How long a previous secret stays valid, in seconds. */
 export const readOverlap = readAs(wholeNumber(0, limits.ROTATION_MAX_OVERLAP_SECONDS));

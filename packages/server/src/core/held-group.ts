@@ -34,6 +34,7 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
   readonly #holders = new Map<string, Map<Connection, Holder>>();
   #lease: string;
   #renewedAt: number;
+  #endsAt: number;
   /** Updates and releases that are under way. */
   #updates = 0;
   /** Releases that failed, by user and connection. The lease goes on meanwhile, so they are repeated until one succeeds. */
@@ -60,6 +61,7 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
     this.#ttlMs = ttlMs;
     this.#lease = owner.newLease();
     this.#renewedAt = owner.now;
+    this.#endsAt = owner.now + ttlMs;
   }
 
   /** No connection holds anything, and none is about to. */
@@ -167,8 +169,10 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
       watch.renew(now),
     ]);
     this.#renewedAt = now;
+    const hasEnded = now >= this.#endsAt;
+    if (state !== null) this.#endsAt = expiresAt;
     const isLost = applied > 0 && (state === null || state.updates < applied);
-    if (isLost) await this.#replace(lease, state === null);
+    if (isLost) await this.#replace(lease, hasEnded);
     const wasIncomplete = this.#isIncomplete;
     if (wasIncomplete) await this.#complete();
     return isLost || wasIncomplete ? null : state;
@@ -245,6 +249,7 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
 
   #beginLease(): void {
     this.#lease = this.#owner.newLease();
+    this.#endsAt = this.#owner.now + this.#ttlMs;
     this.#applied = 0;
   }
 

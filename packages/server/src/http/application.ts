@@ -236,8 +236,15 @@ export class Application {
       exchange.writeHead(route.status, null);
       exchange.response.end();
     } else {
+      let isObserved = false;
+      const observe = () => {
+        if (!isObserved) this.#observe(exchange, route.status);
+        isObserved = true;
+      };
+      // The span ends with the connection, before the writing is known to have ended.
+      exchange.response.once('finish', observe);
       exchange.writeHead(route.status, null);
-      writePieces(exchange, reply, this.#services.log, () => this.#observe(exchange, route.status));
+      writePieces(exchange, reply, this.#services.log, observe);
     }
   }
 

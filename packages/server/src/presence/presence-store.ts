@@ -197,6 +197,7 @@ export type PresenceEvent =
   | GroupEvent
   /** The users are no longer members: their presence ended, the durable too. A large set comes as several events. */
   | { readonly type: 'usersRemoved'; readonly userIds: readonly string[] }
+  /** The group was removed, and all presence in it. */
   | { readonly type: 'groupRemoved' };
 
 export type NumberedEvent = readonly [offset: number, event: PresenceEvent];

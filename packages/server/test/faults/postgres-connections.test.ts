@@ -1,9 +1,10 @@
 /** A PostgreSQL that accepts no more connections: the store goes on with those that it has. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import pg from 'pg';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
-import { newRoster, numbered } from '../contract/store/roster.ts';
+import type { Store } from '../../src/store/store.ts';
+import { newRoster, numbered, type Roster } from '../contract/store/roster.ts';
 import { closing } from '../support/closing.ts';
 import { OwnPostgres, skipsOwnPostgres } from '../support/own-postgres.ts';
 
@@ -34,20 +35,32 @@ class AllConnections implements AsyncDisposable {
   }
 }
 
-test(
-  'reads and writes at once go on with the connections that are open when PostgreSQL accepts no more',
-  {
-    skip: skipsOwnPostgres,
-  },
-  () =>
-    OwnPostgres.with(
-      async ({ url }) => {
-        await using store = closing(await openPostgresStore({ url: `${url}&pool_size=10` }));
-        const roster = await newRoster(store);
-        const users = numbered('u', REQUESTS);
-        await roster.applied({ users: users.map((id) => ({ id })) });
-        await store.users.find(roster.key, 'nobody');
-        await using _ = await AllConnections.open(url);
+/** Runs `use` with a store on a PostgreSQL that accepts no more connections, and with users in it. */
+const atLimit = (
+  urlOf: (url: string) => string,
+  use: (store: Store, roster: Roster, users: readonly string[]) => Promise<void>,
+) =>
+  OwnPostgres.with(
+    async ({ url }) => {
+      await using store = closing(await openPostgresStore({ url: urlOf(`${url}&pool_size=10`) }));
+      const roster = await newRoster(store);
+      const users = numbered('u', REQUESTS);
+      await roster.applied({ users: users.map((id) => ({ id })) });
+      await store.users.find(roster.key, 'nobody');
+      await using _ = await AllConnections.open(url);
+      await use(store, roster, users);
+    },
+    () => ['fsync=off', `max_connections=${MOST}`, 'superuser_reserved_connections=0'],
+  );
+
+describe('a PostgreSQL that accepts no more connections', { skip: skipsOwnPostgres }, () => {
+  const urls: Readonly<Record<string, (url: string) => string>> = {
+    'one host': (url) => url,
+    'a second host that is away': (url) => url.replace(/(127\.0\.0\.1:\d+)/, '$1,127.0.0.1:1'),
+  };
+  for (const [hosts, urlOf] of Object.entries(urls)) {
+    test(`reads and writes at once go on with the connections that are open, with ${hosts}`, () =>
+      atLimit(urlOf, async (store, roster, users) => {
         const reads = users.map((id) => store.users.find(roster.key, id));
         const writes = users.map((id) => roster.putUser(id, { name: id }));
         await Promise.all([...reads, ...writes]);
@@ -56,7 +69,23 @@ test(
           found.map((user) => user?.name),
           users,
         );
+      }));
+  }
+
+  test('writes wait for the transactions that have all open connections', () =>
+    atLimit(
+      (url) => url,
+      async (store, roster, users) => {
+        const groups = numbered('g', 6);
+        const batches = groups.map((id) => roster.applied({ groups: [{ id, name: id, members: users }] }));
+        const writes = users.map((id) => roster.putUser(id, { name: id }));
+        await Promise.all([...batches, ...writes]);
+        await Promise.all(groups.map((id) => roster.deleteGroup(id)));
+        const found = await Promise.all(users.map((id) => store.users.find(roster.key, id)));
+        assert.deepEqual(
+          found.map((user) => user?.name),
+          users,
+        );
       },
-      () => ['fsync=off', `max_connections=${MOST}`, 'superuser_reserved_connections=0'],
-    ),
-);
+    ));
+});

@@ -289,6 +289,16 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       assert.deepEqual(await scene.ids(), ['ann', 'bob']);
     }));
 
+  test('what sockets hold goes on in a full Redis: its lease is renewed', () =>
+    withRedisScene(async (scene, redis) => {
+      await scene.set('ann', PAGE_1, { connection: 'page', lease: 'lease' });
+      await redis.command('CONFIG', 'SET', 'maxmemory', '1');
+      const renewal = { ...SCOPE, lease: 'lease', now: START + 1_000, expiresAt: START + 1_000 + TTL };
+      assert.deepEqual(await scene.store.renewLease(renewal), { updates: 1, holds: 1 });
+      assert.deepEqual(await scene.swept(START + TTL), []);
+      assert.deepEqual(await scene.ids({ now: START + TTL }), ['ann']);
+    }));
+
   test('a full Redis is swept, so that its memory becomes free, and watches have the departures', () =>
     withRedisScene(async (scene, redis) => {
       const recorder = await scene.watch();

@@ -293,3 +293,66 @@ test('a process that was frozen for longer than its leases takes no connection b
     assert.deepEqual(await locationsOf(presence, clock), [at(page).location], 'when it has noticed');
   }
 });
+
+test('a process that was frozen takes no connection back, also where another of its connections in the group takes a location first', async () => {
+  for (const page of ['1', '2']) {
+    const presence = createMemoryPresence();
+    const [clock, frozen] = [new MovedClock(), new MovedClock()];
+    await using before = closing(processOn(presence, frozen));
+    await using after = closing(processOn(presence, clock));
+    const old = await before.open(project, 'a', 'page');
+    const busy = await before.open(project, 'a', 'busy');
+    const elsewhere = (section: string) => presenceChange({ location: { section } }, 'g');
+    await busy.put(writer, elsewhere('1'));
+    await old.put(writer, at('1'));
+    await passSeconds(clock, presence, TTL_SECONDS + 10);
+    await (await after.open(project, 'a', 'page')).put(writer, at(page));
+    frozen.jump((TTL_SECONDS + 10) * 1_000);
+    await busy.put(writer, elsewhere('2'));
+    const expected = [at(page).location, elsewhere('1').location, elsewhere('2').location];
+    for (let second = 0; second < 2 * TTL_SECONDS; second += 1) {
+      frozen.move(1_000);
+      await passSeconds(clock, presence, 1);
+      const locations = new Set(await locationsOf(presence, clock));
+      assert.ok(locations.isSubsetOf(new Set(expected)), `after ${second} s`);
+      assert.ok(locations.has(at(page).location), `after ${second} s`);
+    }
+    await old.close(0);
+    await passSeconds(clock, presence, TTL_SECONDS);
+    assert.ok((await locationsOf(presence, clock)).includes(at(page).location), 'when it has noticed');
+  }
+});
+
+test('a location that the engine has lost with its lease is set again where a lease of the process before has it', async () => {
+  const presence = createMemoryPresence();
+  const clock = new MovedClock();
+  let last: Parameters<PresenceStore['set']>[0] | undefined;
+  const set = presence.set.bind(presence);
+  presence.set = (update) => {
+    last = update;
+    return set(update);
+  };
+  await using before = closing(processOn(presence, clock));
+  await using after = closing(processOn(presence, clock));
+  // The lease of the process before goes on.
+  await (await before.open(project, 'a', 'other')).put(
+    writer,
+    presenceChange({ location: { other: '' } }, 'g'),
+  );
+  const old = await before.open(project, 'a', 'page');
+  await old.put(writer, at('1'));
+  const earlier = last as NonNullable<typeof last>;
+  const moved = await after.open(project, 'a', 'page');
+  await moved.put(writer, at('2'));
+  const { lease } = last as NonNullable<typeof last>;
+  await old.close(0);
+  // After a failover the engine has what it had before.
+  await set({ ...earlier, now: clock.now(), expiresAt: clock.now() + TTL_SECONDS * 1_000 });
+  const renew = presence.renewLease.bind(presence);
+  presence.renewLease = async (renewal) => (renewal.lease === lease ? null : renew(renewal));
+  await passSeconds(clock, presence, TTL_SECONDS);
+  assert.ok((await locationsOf(presence, clock)).includes(at('2').location));
+  await moved.close(0);
+  await passSeconds(clock, presence, 2 * TTL_SECONDS);
+  assert.deepEqual(await locationsOf(presence, clock), ['{"other":""}']);
+});

@@ -71,6 +71,26 @@ suite('traces of a server', () => {
       }),
     ));
 
+  test('a list that is sent in pieces is a span with the status of its answer', () =>
+    OtlpReceiver.with((receiver) =>
+      withServer(exportingTo(receiver), async (server) => {
+        const headers = headersOfProject();
+        const users = Array.from({ length: 1_000 }, (_, index) => ({
+          id: `${index}`,
+          name: 'x'.repeat(200),
+        }));
+        assert.equal((await requestsTo(server.url)('POST', '/v1/batch', { users })).status, 200);
+        const listed = await send(server.url, 'GET', '/v1/users?limit=1000', { headers });
+        assert.equal(listed.headers['transfer-encoding'], 'chunked');
+        assert.equal(await stop(server), 0);
+        const { attributes } = named(receiver.spans, 'GET /v1/users');
+        assert.deepEqual(
+          [attributes['http.response.status_code'], attributes['error.type']],
+          [200, undefined],
+        );
+      }),
+    ));
+
   test('reads and writes of the embedded store are spans below that of their request, also behind a body', () =>
     OtlpReceiver.with((receiver) =>
       withServer(exportingTo(receiver), async (server) => {

@@ -49,6 +49,8 @@ class RedisBroker implements Broker {
   readonly #followed = new Map<string, FollowedChannel>();
   /** Those that are to be subscribed to again. */
   readonly #lost = new Set<FollowedChannel>();
+  /** The same, of which some could not be: as long as a node is away, lost channels of other nodes are tried before them. */
+  readonly #failed = new Set<FollowedChannel>();
   readonly #recovery = new Repeated(() => this.#recover());
   readonly #self = randomBytes(9).toString('base64url');
   readonly #listeners = new ChangeListeners();
@@ -82,6 +84,7 @@ class RedisBroker implements Broker {
       if (channel.count > 0) return;
       this.#followed.delete(name);
       this.#lost.delete(channel);
+      this.#failed.delete(channel);
       this.#channels.unsubscribe(name);
     };
   }
@@ -98,6 +101,7 @@ class RedisBroker implements Broker {
     void this.#recovery.close();
     this.#followed.clear();
     this.#lost.clear();
+    this.#failed.clear();
     this.#listeners.clear();
     this.#channels.close();
     this.#connection.close();
@@ -149,14 +153,21 @@ class RedisBroker implements Broker {
     this.#recovery.requestAfter(RESUBSCRIBE_MS);
   }
 
-  /** Subscribes to lost channels, a few at a time, until none is left or all of a time fail: those are tried again after the others. */
+  /** Subscribes to lost channels, some at a time, until none is left or none of them succeeds. */
   async #recover(): Promise<void> {
-    for (let hasSucceeded = true; hasSucceeded && this.#lost.size > 0; ) {
-      const some = [...this.#lost.values().take(RESUBSCRIBED_AT_ONCE)];
-      for (const channel of some) this.#lost.delete(channel);
+    for (let hasSucceeded = true; hasSucceeded && this.#lost.size + this.#failed.size > 0; ) {
+      const lost = [...this.#lost];
+      const some = lost.slice(0, RESUBSCRIBED_AT_ONCE);
+      some.push(...this.#failed.values().take(RESUBSCRIBED_AT_ONCE - some.length));
+      for (const channel of some) {
+        this.#lost.delete(channel);
+        this.#failed.delete(channel);
+      }
       const tried = await Promise.allSettled(some.map((channel) => this.#subscribe(channel)));
       hasSucceeded = tried.some(({ status }) => status === 'fulfilled');
       for (const [index, { status }] of tried.entries()) if (status === 'rejected') this.#lose(some[index]);
+      if (hasSucceeded) continue;
+      for (const channel of [...lost, ...some]) if (this.#lost.delete(channel)) this.#failed.add(channel);
     }
   }
 }

@@ -25,7 +25,7 @@ export function receiveBody(
     else if (!body.add(chunk)) end(bodyMemoryFull());
   });
   request.on('end', () => end(null));
-  const incomplete = () => end(invalid('the request body ended before it was complete'));
+  const incomplete = () => end(invalid('the connection ended before the request body was received'));
   request.on('error', incomplete);
   // The connection ended while the token was verified: no event comes any more.
   if (request.destroyed) incomplete();

@@ -28,6 +28,7 @@ export class SortedChunks {
     this.#chunks.splice(at + 1, 0, chunk.splice(filled));
   }
 
+  /** Removes one occurrence of an ID that is there. */
   remove(id: string): void {
     const at = this.#find(id);
     const chunk = this.#chunks[at] as string[];

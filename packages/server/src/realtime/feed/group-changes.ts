@@ -191,17 +191,18 @@ export class GroupChanges {
     const latest = unfiltered.durableOf(userId);
     // The user may not be seen, or has ephemeral presence of an earlier membership; or the update is of an earlier one.
     const isHidden = view.has(userId) && !view.isVisible(userId);
-    if (isHidden || this.#ended.has(event) || isAfterGap(event, latest)) return this.#reread([userId], false);
+    if (isHidden || this.#ended.has(event)) return this.#reread([userId], false);
     // Two processes that set durable locations of a user at once can publish them the other way round. In one membership
     // each location has another time.
     const isLate = latest !== null && (at < latest.at || (at === latest.at && location !== latest.location));
+    const isGap = isAfterGap(event, latest);
     this.#markStale([userId]);
     const read = this.#reader([userId]);
     return {
       ephemeral: [],
       durable: await this.#applyToViews(
         (shown) =>
-          (isLate ? null : shown.applyDurable(event)) ??
+          (isLate || isGap ? null : shown.applyDurable(event)) ??
           read(shown.filter.location).then((found) => shown.applyRead(event, found.get(userId) ?? null)),
       ),
     };

@@ -8,6 +8,8 @@
 local lease, deadline = ARGV[2], ARGV[3]
 local ends = redis.call('ZSCORE', deadlines, '\0' .. lease)
 if not ends or tonumber(ends) <= now then return { -1, 0, 0 } end
+-- The first write is for a full memory: see claim.lua.
+redis.call('HDEL', meta, '')
 redis.call('ZADD', deadlines, 'GT', deadline, '\0' .. lease)
 local known = redis.call('HMGET', meta, 'due', 'until')
 if not known[2] or tonumber(known[2]) < tonumber(deadline) then extend_expiry(deadline) end

@@ -1,5 +1,5 @@
 import type { ConnectionOptions as TlsOptions } from 'node:tls';
-import pg from 'pg';
+import pg, { DatabaseError } from 'pg';
 import type { PostgresHost, PostgresSettings } from './postgres-url.ts';
 
 /** How long opening a connection may take, with all hosts that are tried, in milliseconds. */
@@ -47,7 +47,7 @@ export interface OpenedClient {
 /** The host that was the primary when a connection was last opened. */
 const primaries = new WeakMap<PostgresSettings, PostgresHost>();
 
-/** Connects to the first of the hosts that is no standby, beginning with the last primary. @throws Error of the last host */
+/** Connects to the first of the hosts that is no standby, beginning with the last primary. @throws Error of the last host that answered, or else of the last one */
 export async function openClient(
   settings: PostgresSettings,
   { lockTimeoutMs = 0, until = Number.POSITIVE_INFINITY }: ConnectionOptions,
@@ -64,7 +64,7 @@ export async function openClient(
       primaries.set(settings, host);
       return opened;
     } catch (error) {
-      failure = error;
+      if (error instanceof DatabaseError || !(failure instanceof DatabaseError)) failure = error;
     }
   }
   throw failure;

@@ -53,6 +53,8 @@ export class PostgresPool {
   readonly #leases: Semaphore;
   /** Until then no connection is opened that need not be: a time of `performance.now()`. */
   #restsUntil = 0;
+  /** Those who wait for the end of a lease: see {@link #openOrOther}. */
+  readonly #awaiting = new Set<() => void>();
 
   constructor(settings: PostgresSettings, options: PoolOptions) {
     const { size, depth, leases, leasesPerProject } = options;
@@ -116,6 +118,7 @@ export class PostgresPool {
     let slot: Slot | undefined;
     const release = () => {
       if (slot !== undefined) slot.isLeased = false;
+      this.#notifyAwaiting();
       this.#leases.release(project);
     };
     try {
@@ -163,17 +166,41 @@ export class PostgresPool {
   }
 
   /**
-   * Opens the connection. Null where the server rejects it, as at its limit of connections, and another one can be used in time.
-   * @throws StoreUnavailableError
+   * Opens the connection. Null where the server rejects it, as at its limit of connections, and another one can be used in time,
+   * if need be after its lease. @throws StoreUnavailableError
    */
   async #openOrOther(slot: Slot, until: number): Promise<PostgresConnection | null> {
+    const latest = until - SENT_BEFORE_MS;
+    const open = () => this.#slots.filter(({ connection }) => connection !== null);
+    const hasOther = () => open().some(({ isLeased }) => !isLeased);
     try {
       return await this.#open(slot, until);
     } catch (error) {
-      const hasOther = this.#slots.some(({ connection, isLeased }) => connection !== null && !isLeased);
-      if (!isRejected(error) || !hasOther || performance.now() > until - SENT_BEFORE_MS) throw error;
+      if (!isRejected(error)) throw error;
+      if (open().length > 0 && !hasOther()) await this.#endOfLease(latest);
+      if (!hasOther() || performance.now() > latest) throw error;
       return null;
     }
+  }
+
+  /** Resolves when a lease or an open connection ends, and at `until`. */
+  #endOfLease(until: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(limit);
+        this.#awaiting.delete(end);
+        resolve();
+      };
+      const limit =
+        until === Number.POSITIVE_INFINITY
+          ? undefined
+          : setTimeout(end, Math.max(0, until - performance.now()));
+      this.#awaiting.add(end);
+    });
+  }
+
+  #notifyAwaiting(): void {
+    for (const end of [...this.#awaiting]) end();
   }
 
   #open(slot: Slot, until: number): Promise<PostgresConnection> {
@@ -183,6 +210,7 @@ export class PostgresPool {
         this.#restsUntil = 0;
         connection.onEnd = () => {
           slot.connection = null;
+          this.#notifyAwaiting();
         };
         return connection;
       })
@@ -201,6 +229,7 @@ export class PostgresPool {
   #rejectWaiting(error: unknown): void {
     this.#statements.rejectWaiting(error);
     this.#leases.rejectWaiting(error);
+    this.#notifyAwaiting();
   }
 }
 
