@@ -167,6 +167,26 @@ describe('the limits of a socket', () => {
     });
   });
 
+  test('a user leaves the location of an announcement whose data were rejected with invalid_field, also after a move', async () => {
+    for (const moves of [false, true]) {
+      const held: ReceivedFrame[] = [];
+      const script: SocketScript = (frame) => {
+        if (frame.data) held.push(frame);
+        return held.at(-1) !== frame;
+      };
+      await withScriptedSocket(script, async ({ client, of }) => {
+        const announcement = client.presence.announce({ location: LOCATION });
+        await until('the user is present', () => of('present').length === 1);
+        announcement.move(LOCATION, { data: { x: 1 } });
+        await until('the data are sent', () => held.length === 1);
+        if (moves) announcement.move({ page: 'c' }, { data: null });
+        for (const { ref, send } of held) send({ ref, error: 'invalid_field', message: 'no' });
+        await until('the absence is sent', () => of('absent').length > 0);
+        assert.deepEqual(of('absent')[0]?.location, LOCATION);
+      });
+    }
+  });
+
   test('a watch that is above the rate limit is opened again', async () => {
     await withScriptedSocket(limited('watch'), async ({ client }) => {
       assert.equal((await client.presence.watch().next()).value?.type, 'snapshot');

@@ -70,13 +70,14 @@ export class AnnouncedLocations {
   /** Sends the presence of an announcement. @throws RollcallError */
   async arrive(announcer: Announcer, announced: AnnouncedLocation, options: CallOptions): Promise<void> {
     const key = locationKey(announced.location);
+    const before = this.#possible.get(key);
     // Recorded before it is sent: the update can reach the server although the response is lost.
     this.#possible.delete(key);
     this.#possible.set(key, announced);
     const [oldest] = this.#possible.keys();
     if (this.#possible.size > POSSIBLE_MAX) this.#possible.delete(oldest as string);
-    const rejected = await this.#send(key, announced, options);
-    if (rejected !== null) throw rejected;
+    const rejected = await this.#send(key, announced, options, before);
+    if (rejected) throw rejected;
     if (this.#announcers.has(announcer)) this.#announcers.set(announcer, key);
     for (const [other, possible] of this.#possible) {
       if (other !== key && isSameRegion(possible, announced)) this.#possible.delete(other);
@@ -95,7 +96,7 @@ export class AnnouncedLocations {
       if (this.#isWanted(key)) continue;
       const error = await this.#send(key, { location: unwanted.location, absent: true }, options);
       rejected ??= error;
-      if (error !== null) continue;
+      if (error) continue;
       this.#possible.delete(key);
       this.#renew((wanted) => isSameRegion(wanted, unwanted));
     }
@@ -113,15 +114,21 @@ export class AnnouncedLocations {
   }
 
   /** Returns the error with which the server rejects the update permanently. @throws RollcallError any other */
-  async #send(key: string, update: LocationUpdate, options: CallOptions): Promise<RollcallError | null> {
+  async #send(
+    key: string,
+    update: LocationUpdate,
+    options: CallOptions,
+    before?: AnnouncedLocation,
+  ): Promise<RollcallError | null> {
     try {
       await this.updates.send(update, options);
       return null;
     } catch (reason) {
       const error = reason as RollcallError;
       if (error.retryable || error.code === 'aborted') throw error;
-      // A later absence of the location would be rejected too.
-      this.#possible.delete(key);
+      // A user who was there still is: only the data may be invalid. Else a later absence of the location would be rejected too.
+      if (before) this.#possible.set(key, before);
+      else this.#possible.delete(key);
       return error;
     }
   }
@@ -129,13 +136,13 @@ export class AnnouncedLocations {
   /** A user who moves stays at the previous location until the server has accepted the next one. */
   #isWanted(key: string): boolean {
     for (const [{ wanted }, reached] of this.#announcers) {
-      if (wanted !== null && (reached === key || locationKey(wanted.location) === key)) return true;
+      if (wanted && (reached === key || locationKey(wanted.location) === key)) return true;
     }
     return false;
   }
 
   #renew(isAffected: (wanted: AnnouncedLocation) => boolean): void {
     for (const announcer of [...this.#announcers.keys()])
-      if (announcer.wanted !== null && isAffected(announcer.wanted)) announcer.renew();
+      if (announcer.wanted && isAffected(announcer.wanted)) announcer.renew();
   }
 }

@@ -12,7 +12,10 @@ export interface AnnouncementOptions extends AnnouncedLocation {
   readonly everyMs?: number | undefined;
   /** Calls `leave()` when it aborts. */
   readonly signal?: AbortSignal | undefined;
-  /** Called with the error of every failed update. After one that is not retryable, the announcement has ended. */
+  /**
+   * Called with the error of every failed update. After one that is not retryable, the announcement ends, unless it has moved on
+   * from an `invalid_field`.
+   */
   readonly onError?: ((error: RollcallError) => void) | undefined;
 }
 
@@ -178,12 +181,12 @@ export class Announcement {
       // The announcement ended while this update waited. Its absence is sent after the updates in between.
       if (isArriving && wanted === null) return;
       this.#isStale = false;
-      if (wanted !== null) await this.#shared.arrive(this, wanted, options);
+      if (wanted) await this.#shared.arrive(this, wanted, options);
       // The same where it left meanwhile.
       if (this.wanted === null && this.#isStale) return;
       const rejected = await this.#shared.leaveUnwanted(options);
       // An announcement that continues does not end because of the absence of another location.
-      if (rejected !== null && this.#isLeaving) throw rejected;
+      if (rejected && this.#isLeaving) throw rejected;
     });
   }
 

@@ -101,7 +101,7 @@ export class Socket {
     onEvent?: (event: ReceivedEvent) => void,
     signal?: AbortSignal,
   ): Promise<number> {
-    this.#permits = this.#permits.then(() => (signal?.aborted ? undefined : this.#pace()));
+    this.#permits = this.#permits.then(() => (this.#isOver || signal?.aborted ? undefined : this.#pace()));
     await this.#permits;
     if (this.#isOver || signal?.aborted) throw new SocketLost(CLOSED);
     this.#ref += 1;

@@ -12,6 +12,7 @@ export interface ReceivedFrame {
   readonly token?: string;
   readonly watch?: number;
   readonly location?: Readonly<Record<string, string>>;
+  readonly data?: object | null;
   /** Sends a frame to the same socket. */
   send(frame: object): void;
   readonly ws: WebSocket;
