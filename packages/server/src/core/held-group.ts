@@ -172,7 +172,10 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
     const hasEnded = now >= this.#endsAt;
     if (state !== null) this.#endsAt = expiresAt;
     const isLost = applied > 0 && (state === null || state.updates < applied);
-    if (isLost) await this.#replace(lease, hasEnded);
+    if (isLost && hasEnded && state !== null) {
+      // An update has made the lease anew: what it set belongs to it, so that the others are set with the same one.
+      [this.#applied, this.#isIncomplete, this.#hadEnded] = [state.updates, true, true];
+    } else if (isLost) await this.#replace(lease, hasEnded);
     const wasIncomplete = this.#isIncomplete;
     if (wasIncomplete) await this.#complete();
     return isLost || wasIncomplete ? null : state;
