@@ -13,6 +13,7 @@ import { HeldGroup } from './held-group.ts';
 import type { PresenceChange } from './presence-change.ts';
 import { PresenceConnection } from './presence-connection.ts';
 import { HoldEndedError, LeaseEndedError, type PresenceHolder } from './presence-service.ts';
+import { ServiceError } from './service-error.ts';
 
 type Group = HeldGroup<PresenceConnection>;
 
@@ -20,6 +21,8 @@ type Group = HeldGroup<PresenceConnection>;
 const TICK_MS = 1_000;
 /** A lease is renewed so many times before it would end. */
 const RENEWALS_PER_LIFE = 3;
+/** In how many groups of a user a connection is looked for. */
+const GROUPS_MAX = 100;
 /** Most renewals that are under way at once. */
 const RENEWED_AT_ONCE = 100;
 
@@ -83,6 +86,32 @@ export class HeldPresence {
     return opened;
   }
 
+  /**
+   * Takes over what the connection holds on other processes, one that was killed among them: it is open on this one now. Costs a read of
+   * the user's groups and one of the engine for each; of at most {@link GROUPS_MAX}. What cannot be read or set is not taken over.
+   * Where presence is in this process, there is no other one.
+   */
+  async takeOver(connection: PresenceConnection, writer: ClientWriter): Promise<void> {
+    const { presence, clients } = this.#parts;
+    if (presence.isInProcess) return;
+    try {
+      const { items } = await clients.listGroups(writer, { after: null, limit: GROUPS_MAX });
+      const groups = JSON.parse(`[${items}]`) as { readonly id: string }[];
+      await Promise.all(groups.map(({ id }) => this.#takeOverIn(connection, writer, id)));
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError || error instanceof ServiceError)) throw error;
+    }
+  }
+
+  async #takeOverIn(connection: PresenceConnection, writer: ClientWriter, groupId: string): Promise<void> {
+    const { project, userId, name } = connection;
+    const holds = await this.presence.holdsOf({ project, groupId, userId, connection: name, now: this.now });
+    if (holds.length === 0) return;
+    const group = this.#groupOf(project, groupId);
+    if (connection.takeOver(group, writer, holds))
+      await group.put((lease) => this.#putAll([connection], group, { lease, condition: 'takeOver' }));
+  }
+
   get now(): number {
     return this.#parts.clock.now();
   }
@@ -136,11 +165,11 @@ export class HeldPresence {
     hasEnded = false,
   ): Promise<void> {
     for (const connection of connections) connection.lost(group);
-    return this.#putAll(connections, group, { lease, ...(hasEnded && { unlessLeased: true }) });
+    return this.#putAll(connections, group, { lease, ...(hasEnded && { condition: 'unleased' }) });
   }
 
   refresh(connections: readonly PresenceConnection[], group: Group, lease: string): Promise<void> {
-    return this.#putAll(connections, group, { lease, refreshOnly: true });
+    return this.#putAll(connections, group, { lease, condition: 'refresh' });
   }
 
   /** An update over HTTP may have taken holds of a connection out of the lease. Where it is open, they are taken in again. */
@@ -166,7 +195,8 @@ export class HeldPresence {
         // It may have moved, ended or been released since the holds were read.
         if (!connection.isAt(group, change, move)) return;
         // What is there has its data: an update of another caller may have replaced them.
-        const update = holder.refreshOnly === true ? withoutData(change) : change;
+        const isThere = holder.condition === 'refresh' || holder.condition === 'takeOver';
+        const update = isThere ? withoutData(change) : change;
         try {
           await this.#parts.clients.putPresence(writer, update, { connection: connection.name, ...holder });
           group.applied(holder.lease);

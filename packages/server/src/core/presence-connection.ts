@@ -1,4 +1,6 @@
 import { limits } from '@rollcall/protocol';
+import type { ConnectionHold } from '../presence/connection-hold.ts';
+import { regionHash } from '../presence/region-name.ts';
 import type { Json } from '../values/json.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { ClientWriter } from './caller.ts';
@@ -115,7 +117,7 @@ export class PresenceConnection {
 
   remember(group: Group, writer: ClientWriter, { region, location, data }: PresenceChange): void {
     const holds = this.#holds.get(group) ?? this.#begin(group);
-    const hold = holds.get(region);
+    const hold = holdIn(holds, region);
     if (hold === undefined) {
       holds.set(region, {
         writer,
@@ -137,9 +139,23 @@ export class PresenceConnection {
     hold.isEnded = false;
   }
 
+  /** Remembers what it held on another process, as far as it holds nothing in these regions here. Whether there was any. */
+  takeOver(group: Group, writer: ClientWriter, holds: readonly ConnectionHold[]): boolean {
+    const before = this.#size;
+    const regions = [...(this.#holds.get(group)?.keys() ?? [])];
+    const known = new Set([...regions, ...regions.map(regionHash)]);
+    for (const { region, location, data } of holds) {
+      if (this.#endsAt !== null || this.#size >= limits.SOCKET_LOCATIONS_MAX) break;
+      const change = { kind: 'ephemeral', groupId: group.groupId, location, region } as const;
+      if (!known.has(region)) this.remember(group, writer, data === null ? change : { ...change, data });
+    }
+    return this.#size > before;
+  }
+
   /** The engine has not answered, so it may hold the location: that is released like the others, and not set again. */
   rememberUnknown(group: Group, writer: ClientWriter, change: PresenceChange): void {
-    if (this.#holds.get(group)?.has(change.region) === true) return;
+    const holds = this.#holds.get(group);
+    if (holds !== undefined && holdIn(holds, change.region) !== undefined) return;
     this.remember(group, writer, change);
     (this.#holds.get(group)?.get(change.region) as Hold).isEnded = true;
   }
@@ -260,9 +276,22 @@ export class PresenceConnection {
   }
 
   #isHeld({ groupId, region }: PresenceChange): boolean {
-    for (const [group, holds] of this.#holds) if (group.groupId === groupId && holds.has(region)) return true;
+    for (const [group, holds] of this.#holds)
+      if (group.groupId === groupId && holdIn(holds, region) !== undefined) return true;
     return false;
   }
+}
+
+/** The hold of a region. One that was taken over has the name of a long region, until an update has the region's text. */
+function holdIn(holds: Map<Json, Hold>, region: Json): Hold | undefined {
+  const known = holds.get(region);
+  if (known !== undefined || holds.size === 0) return known;
+  const name = regionHash(region);
+  const named = holds.get(name);
+  if (named === undefined) return undefined;
+  holds.delete(name);
+  holds.set(region, named);
+  return named;
 }
 
 function countOf(holds: ReadonlyMap<Json, Hold>): number {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { KeyedMutex } from '../concurrency/keyed-mutex.ts';
-import type { PresenceScope, PresenceStore } from '../presence/presence-store.ts';
+import type { HoldCondition, PresenceScope, PresenceStore } from '../presence/presence-store.ts';
 import type { DurablePresenceOutcome } from '../store/ports/durable-presence.ts';
 import { type Eligibility, isEligible } from '../store/ports/eligibility.ts';
 import type { Store } from '../store/store.ts';
@@ -28,10 +28,7 @@ interface Parts {
 export interface PresenceHolder {
   readonly connection: string;
   readonly lease: string;
-  /** Only where the connection holds the location still, and no other lease has it. */
-  readonly refreshOnly?: true;
-  /** Unless the connection holds the location with another lease. */
-  readonly unlessLeased?: true;
+  readonly condition?: HoldCondition;
 }
 
 /** Why a user may not be present in a group; null where the user may. */
@@ -40,14 +37,13 @@ type AccessError = (eligibility: Eligibility, groupId: string, userId: string) =
 /** The lease of a holder has ended: the update was not applied, and needs another lease. */
 export class LeaseEndedError extends Error {}
 
-/** The connection does not hold the location any more, or holds it with another lease, and the update was not for that. */
+/** The condition of the update is not met. */
 export class HoldEndedError extends Error {}
 
 interface Update extends PresenceChange, PresenceScope {
   readonly userId: string;
   readonly lease?: string;
-  readonly refreshOnly?: true;
-  readonly unlessLeased?: true;
+  readonly condition?: HoldCondition;
 }
 
 interface UserPresenceChange {
@@ -78,7 +74,7 @@ export class PresenceService {
   /**
    * Rejects with the `accessError` when the user or the group is not there or not active, or the user is not a member. An
    * ephemeral update with a holder is of that holder alone, and rejects with LeaseEndedError where its lease has ended, and with
-   * HoldEndedError where there is nothing to refresh, or another lease has the hold.
+   * HoldEndedError where its condition is not met.
    */
   put(
     writer: Writer,
@@ -143,7 +139,8 @@ export class PresenceService {
     const set = { ...update, incarnation, now, expiresAt };
     const { created, leaseEnded, holdEnded } = await presence.set(set);
     if (leaseEnded === true) throw new LeaseEndedError('the lease has ended');
-    if (holdEnded === true) throw new HoldEndedError('the connection does not hold the location any more');
+    if (holdEnded === true)
+      throw new HoldEndedError('the connection does not hold the location any more, or not with this lease');
     if (created) await this.#recheckEligibility(update, incarnation, accessError);
   }
 

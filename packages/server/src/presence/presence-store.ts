@@ -54,6 +54,7 @@ import type { Incarnation } from '../values/incarnation.ts';
 import type { Json } from '../values/json.ts';
 import type { LocationFilter } from '../values/location-filter.ts';
 import type { ProjectKey } from '../values/project-key.ts';
+import type { ConnectionHold } from './connection-hold.ts';
 
 /** A group of a project. All presence is within one. */
 export interface PresenceScope {
@@ -75,11 +76,15 @@ export interface PresenceUpdate extends PresenceScope {
   readonly lease?: string;
   /** Replaces the data of the hold; null removes them, absent leaves them. */
   readonly data?: Json | null;
-  /** Nothing is done unless the hold is live, at this location, for this membership and of no other lease. Only with a connection. */
-  readonly refreshOnly?: true;
-  /** Nothing is done where the hold is live and of another lease: its connection is open on another process. Only with a connection. */
-  readonly unlessLeased?: true;
+  /** When nothing is done, and `holdEnded` answered. Only with a connection. */
+  readonly condition?: HoldCondition;
 }
+
+/**
+ * `refresh`: unless the hold is live, at this location, for this membership and of no other lease. `takeOver`: the same, of whichever
+ * lease. `unleased`: where the hold is live and of another lease, so that its connection is open on another process.
+ */
+export type HoldCondition = 'refresh' | 'takeOver' | 'unleased';
 
 /** The change that an update made for watchers. A refresh of the same location changes nothing. */
 export interface PresenceChange {
@@ -91,7 +96,7 @@ export interface PresenceChange {
   readonly departed: Json | null;
   /** The lease of the update has ended and is not swept yet, so nothing was done: use another one. Absent otherwise. */
   readonly leaseEnded?: true;
-  /** There is no such hold to refresh, or another lease has it, so nothing was done. Absent otherwise. */
+  /** Nothing was done because of the condition. Absent otherwise. */
   readonly holdEnded?: true;
 }
 
@@ -257,11 +262,9 @@ export interface PresenceSnapshot extends PresentUsers {
   readonly offset: number;
 }
 
-/** How much presence there is, in all projects. */
+/** How much presence there is, in all projects: holds, and groups with at least one. */
 export interface PresenceCount {
-  /** Ephemeral presences: a user in a group, once for each region and connection. */
   readonly presences: number;
-  /** Groups with at least one of them. */
   readonly groups: number;
 }
 
@@ -296,6 +299,8 @@ export interface PresenceStore {
   release(release: ConnectionScope & { lease?: string; at: number; now: number }): Promise<void>;
   /** Takes back a release: each live hold of the connection has the deadline that it, or its lease, had before, and no lease. */
   retain(connection: ConnectionScope & { now: number }): Promise<void>;
+  /** The live holds of a connection, the oldest first, that belong to a lease or are to be released: a process has or had them. */
+  holdsOf(connection: ConnectionScope & { now: number }): Promise<readonly ConnectionHold[]>;
   /** Extends a lease, in one small step. Null, without a change, where it has ended: the process sets its holds again with another one. */
   renewLease(
     lease: PresenceScope & { lease: string; expiresAt: number; now: number },

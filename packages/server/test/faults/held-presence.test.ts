@@ -13,6 +13,7 @@ import { withServer } from '../support/server.ts';
 import { SlowProxy } from '../support/slow-proxy.ts';
 import { openSockets, SocketClient } from '../support/socket-client.ts';
 import { until } from '../support/waiting.ts';
+import { withTwoProcesses } from './two-processes.ts';
 
 const AT = { page: '1' };
 const THERE = { page: '2' };
@@ -91,6 +92,32 @@ describe('presence that sockets hold while Redis is away', { skip }, () => {
       await until('Redis to be back', () => isReadable(p));
       await p.pass(clock, LIFE_SECONDS);
       assert.deepEqual(await p.ephemeral(), { b: [THERE] });
+    }));
+
+  test('what a connectionID holds is that of the process on which it logged in last, where the one before has not noticed that its socket is gone', () =>
+    withTwoProcesses('writer', async ({ writer, reader, clock }) => {
+      const [before, after] = [writer, reader].map((server) => new Presence(Project.of(server)));
+      const [first, second] = [before, after] as [Presence, Presence];
+      await first.project.seedGroup('g', 'a', 'b');
+      const page = { connectionID: 'page-1' };
+      using lost = await SocketClient.of(first.project, 'a', 'g', page);
+      await lost.ok('present', { location: AT });
+      using stays = await SocketClient.of(first.project, 'b', 'g');
+      await stays.ok('present', { location: THERE });
+      using back = await SocketClient.of(second.project, 'a', 'g', page);
+      await back.ok('absent', { location: THERE });
+      // Both renew their leases.
+      await second.pass(clock, LIFE_SECONDS);
+      assert.deepEqual(await second.ephemeral(), { a: [AT], b: [THERE] });
+      lost.ws.terminate();
+      await until('the server to notice it', async () => (await openSockets(first.project)) === 1);
+      await second.pass(clock, LIFE_SECONDS);
+      assert.deepEqual(await second.ephemeral(), { a: [AT], b: [THERE] });
+      back.ws.close();
+      await until('the departure', async () => (await second.locationsOf('a')).length === 0);
+      await second.pass(clock, LIFE_SECONDS);
+      assert.deepEqual(await second.ephemeral(), { b: [THERE] });
+      for (const { project } of [first, second]) project.close();
     }));
 
   test('a location whose answer was lost is released with its socket, although others hold presence in the group', () =>

@@ -12,6 +12,7 @@ import type { PresenceConnection } from '../../src/core/presence-connection.ts';
 import { HoldEndedError } from '../../src/core/presence-service.ts';
 import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
 import type { PresenceStore, PresenceWatch } from '../../src/presence/presence-store.ts';
+import { regionHash } from '../../src/presence/region-name.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { closing } from '../support/closing.ts';
@@ -71,6 +72,26 @@ test('a hold that moves, is left, gets other data or is released while others ar
     (second) => void second.close(0),
   ];
   for (const happens of meanwhile) assert.deepEqual(await setAgain(happens), []);
+});
+
+test('a hold that was taken over with the name of its region is the one that an update of the region changes', async () => {
+  await using held = closing(processWith(createMemoryPresence(), new MovedClock(), async () => {}));
+  const group = new HeldGroup<PresenceConnection>({ project, groupId: 'g' }, held, TTL_SECONDS * 1_000);
+  const connection = await held.open(project, 'a', 'page');
+  const { region, location } = at('1');
+  assert.equal(
+    connection.takeOver(group, writer, [{ region: regionHash(region), location, data: null }]),
+    true,
+  );
+  connection.remember(group, writer, at('1'));
+  assert.deepEqual(
+    connection.holdsOf(group).map(({ change }) => change),
+    [at('1')],
+  );
+  assert.equal(
+    connection.takeOver(group, writer, [{ region: regionHash(region), location, data: null }]),
+    false,
+  );
 });
 
 test('a connection that is back while its release is late is open after the release', async () => {

@@ -1,4 +1,5 @@
 import { compareCodePoints } from '@rollcall/protocol';
+import type { ConnectionHold } from '../../src/presence/connection-hold.ts';
 import type { LeaseState, PresenceUpdate, UserLocations } from '../../src/presence/presence-store.ts';
 import type { Json } from '../../src/values/json.ts';
 
@@ -46,17 +47,24 @@ export class HoldModel {
     this.leases.delete(lease);
   }
 
-  /** Whether there is something to refresh. */
-  isHeld({ userId, region, connection, location, lease, now }: PresenceUpdate): boolean {
+  /** Whether the condition of the update is met. */
+  isMet({ userId, region, connection, location, lease, condition, now }: PresenceUpdate): boolean {
     const hold = this.#find({ userId, region, connection });
-    if (hold === undefined || hold.location !== location || !this.isLive(hold, now)) return false;
-    return hold.lease === undefined || hold.lease === lease;
+    const isLive = hold !== undefined && this.isLive(hold, now);
+    const isOfOtherLease = isLive && hold.lease !== undefined && hold.lease !== lease;
+    const isThere = isLive && hold.location === location;
+    if (condition === 'refresh') return isThere && !isOfOtherLease;
+    if (condition === 'takeOver') return isThere;
+    return condition === undefined || !isOfOtherLease;
   }
 
-  /** Whether the hold is live, and of another lease. */
-  isOfOtherLease({ userId, region, connection, lease, now }: PresenceUpdate): boolean {
-    const hold = this.#find({ userId, region, connection });
-    return hold?.lease !== undefined && hold.lease !== lease && this.isLive(hold, now);
+  /** The holds of the connection that a lease has, or had until they were released. */
+  holdsOf(userId: string, connection: string, now: number): ConnectionHold[] {
+    return this.#of(userId, now)
+      .filter((hold) => hold.connection === connection)
+      .filter(({ lease, released }) => lease !== undefined || released !== null)
+      .sort((one, other) => one.order - other.order)
+      .map(({ region, location, data }) => ({ region, location, data }));
   }
 
   set({ userId, region, connection, location, data, lease, expiresAt, now }: PresenceUpdate): void {

@@ -17,13 +17,7 @@ const CONNECTIONS = ['a', 'b', 'c'];
 const LOCATIONS = ['1', '2', '3'].map((page) => JSON.stringify({ page }));
 const REGIONS = ['x', 'y'].map((site) => JSON.stringify({ site }));
 const DATA = ['{"x":1}', '{"x":2}', null];
-const CONDITIONS: readonly Pick<PresenceUpdate, 'refreshOnly' | 'unlessLeased'>[] = [
-  {},
-  {},
-  {},
-  { refreshOnly: true },
-  { unlessLeased: true },
-];
+const CONDITIONS = [undefined, undefined, undefined, 'refresh', 'takeOver', 'unleased'] as const;
 
 /**
  * Random updates with connections, leases, releases and data, on a PresenceStore and on the naive model. Readings agree at
@@ -74,6 +68,7 @@ export class HoldSimulation {
     const location = this.#random.pick(LOCATIONS);
     const connection = this.#random.chance(0.7) ? this.#random.pick(CONNECTIONS) : undefined;
     const lease = connection !== undefined && this.#random.chance(0.4) ? `l${this.#lease}` : undefined;
+    const condition = connection !== undefined ? this.#random.pick(CONDITIONS) : undefined;
     const update: PresenceUpdate = {
       ...SCOPE,
       userId: this.#random.pick(USERS),
@@ -85,7 +80,7 @@ export class HoldSimulation {
       ...(connection !== undefined && { connection }),
       ...(lease !== undefined && { lease }),
       ...(this.#random.chance(0.4) && { data: this.#random.pick(DATA) as Json | null }),
-      ...(connection !== undefined && this.#random.pick(CONDITIONS)),
+      ...(condition !== undefined && { condition }),
     };
     const { leaseEnded = false, holdEnded = false } = await this.#store.set(update);
     const hasEnded = lease !== undefined && this.#model.hasEnded(lease, this.#now);
@@ -94,9 +89,7 @@ export class HoldSimulation {
       this.#lease += 1;
       return;
     }
-    const isNotHeld = update.refreshOnly === true && !this.#model.isHeld(update);
-    const isOfOtherLease = update.unlessLeased === true && this.#model.isOfOtherLease(update);
-    assert.equal(holdEnded, isNotHeld || isOfOtherLease, 'condition');
+    assert.equal(holdEnded, !this.#model.isMet(update), 'condition');
     if (holdEnded) return;
     // Another change may have removed the last of its ended holds, as a sweep does.
     if (hasEnded) this.#model.dropLease(lease);
@@ -180,6 +173,10 @@ export class HoldSimulation {
       this.#present((location) => location === wanted),
     );
     assert.deepEqual(own, this.#model.locationsOf('ann', this.#now));
+    for (const connection of CONNECTIONS) {
+      const scope = { ...SCOPE, userId: 'ann', connection, now: this.#now };
+      assert.deepEqual(await this.#store.holdsOf(scope), this.#model.holdsOf('ann', connection, this.#now));
+    }
   }
 
   async #sweep(recorder: WatchRecorder): Promise<void> {

@@ -68,6 +68,7 @@ export async function logIn(
   try {
     await clients.user(writer);
     const connection = await heldPresence.open(writer.project, writer.userId, connectionID ?? null);
+    if (connectionID !== undefined) await heldPresence.takeOver(connection, writer);
     return { ...verified, permit, connection, isNamed: connectionID !== undefined };
   } catch (error) {
     permit.release();

@@ -2,6 +2,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { locationTest } from '../../values/location-pairs.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { slices } from '../../values/slices.ts';
+import type { ConnectionHold } from '../connection-hold.ts';
 import {
   type ConnectionScope,
   type Expiry,
@@ -41,6 +42,7 @@ const SWEPT_PER_TICK = 256;
 const REMOVED_PER_EVENT = 1_000;
 /** A longer region is stored as its hash. Shorter ones share their text with others. */
 const REGION_NAME_MAX = 256;
+const HOLD_ENDED: PresenceChange = Object.freeze({ ...UNCHANGED, holdEnded: true });
 
 /** Creates the embedded PresenceStore (see the port), in the memory of this process. */
 export function createMemoryPresence(): PresenceStore {
@@ -73,15 +75,13 @@ class MemoryPresence implements PresenceStore {
     const region = regionName(update.region, REGION_NAME_MAX);
     const group = this.#groups.find(update);
     if (group === undefined) {
-      if (update.refreshOnly === true) return { ...UNCHANGED, holdEnded: true };
+      if (update.condition === 'refresh' || update.condition === 'takeOver') return HOLD_ENDED;
       return this.#transitions.change(this.#addGroup(update), null, region, update);
     }
     const leaseEndsAt = lease === undefined ? undefined : group.leases.get(lease)?.expiresAt;
     if (leaseEndsAt !== undefined && leaseEndsAt <= now) return { ...UNCHANGED, leaseEnded: true };
     const presence = group.directory.find(userId, region, connection);
-    if (update.refreshOnly === true && !isHeld(presence, update)) return { ...UNCHANGED, holdEnded: true };
-    if (update.unlessLeased === true && isOfOtherLease(presence, update))
-      return { ...UNCHANGED, holdEnded: true };
+    if (!isMet(presence, update)) return HOLD_ENDED;
     if (presence?.incarnation !== update.incarnation) {
       // The group is another object afterwards: it is dropped with its last presence.
       if (this.#endOtherMembership(group, update)) return this.set(update);
@@ -122,6 +122,15 @@ class MemoryPresence implements PresenceStore {
 
   async retain(connection: Parameters<PresenceStore['retain']>[0]): Promise<void> {
     for (const presence of this.#heldBy(connection)) this.#records.retain(presence);
+  }
+
+  async holdsOf(connection: Parameters<PresenceStore['holdsOf']>[0]): Promise<ConnectionHold[]> {
+    const held = this.#heldBy(connection).filter(
+      ({ record }) => record !== null && (record.lease !== null || record.released !== null),
+    );
+    return held
+      .sort((one, other) => (one.record?.order ?? 0) - (other.record?.order ?? 0))
+      .map(({ region, location, record }) => ({ region, location, data: record?.data ?? null }));
   }
 
   async renewLease(renewal: Parameters<PresenceStore['renewLease']>[0]): Promise<LeaseState | null> {
@@ -283,10 +292,18 @@ class MemoryPresence implements PresenceStore {
   }
 }
 
-/** Whether the update refreshes this presence, which no other lease has. */
+/** Whether the condition of an update of this presence is met. */
+function isMet(presence: Presence | undefined, update: PresenceUpdate): boolean {
+  const { condition } = update;
+  if (condition === undefined) return true;
+  if (condition !== 'takeOver' && isOfOtherLease(presence, update)) return false;
+  return condition === 'unleased' || isHeld(presence, update);
+}
+
+/** Whether the update is one of a live hold, at its location. */
 function isHeld(presence: Presence | undefined, update: PresenceUpdate): boolean {
   if (presence?.location !== update.location || presence.incarnation !== update.incarnation) return false;
-  return isLive(presence, update.now) && !isOfOtherLease(presence, update);
+  return isLive(presence, update.now);
 }
 
 /** Whether the presence is live, and of another lease than the update. */

@@ -50,6 +50,7 @@ export function presenceScripts(db: number, publish: 'PUBLISH' | 'SPUBLISH') {
     clear: ofGroup('clear'),
     release: ofGroup('release'),
     retain: ofGroup('retain'),
+    holdsOf: ofGroup('holds-of'),
     renewLease: ofGroup('renew-lease'),
     find: ofGroup('find'),
     locationsOf: ofGroup('locations-of'),

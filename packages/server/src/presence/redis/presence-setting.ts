@@ -96,12 +96,12 @@ export class PresenceSetting {
     const names: string[] = [];
     const args: (string | number)[] = [];
     for (const { update, entry } of steps) {
-      const { location, expiresAt, now, lease = '', data = '' } = update;
+      const { location, expiresAt, now, lease = '', data = '', condition = '' } = update;
       names.push(...keys.ofGroup(update));
       args.push(now, presenceName(update), location, expiresAt);
       if (entry !== null) args.push(entry.due, entry.id);
       else if (!isPlain(update)) args.push('', '');
-      if (!isPlain(update)) args.push(lease, data ?? 'null', conditionOf(update));
+      if (!isPlain(update)) args.push(lease, data ?? 'null', condition);
     }
     const replies = (await this.#engine.onGroups('set', names, args)) as (Reply | Error)[];
     return replies.map((reply) => (reply instanceof Error ? redisFailure(reply) : reply));
@@ -113,10 +113,6 @@ export class PresenceSetting {
     return connection.cluster === null ? 0 : slotOf(keys.channel(update));
   }
 }
-
-/** See lua/set.lua. */
-const conditionOf = ({ refreshOnly, unlessLeased }: PresenceUpdate) =>
-  refreshOnly === true ? 'refresh' : unlessLeased === true ? 'unleased' : '';
 
 /** Without a connection and data, so that it has no more arguments than it needs. */
 const isPlain = ({ connection, data }: PresenceUpdate) => connection === undefined && data === undefined;

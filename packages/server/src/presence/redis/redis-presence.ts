@@ -6,6 +6,7 @@ import { parseRedisUrl } from '../../redis/redis-url.ts';
 import type { Incarnation } from '../../values/incarnation.ts';
 import type { Json } from '../../values/json.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
+import type { ConnectionHold } from '../connection-hold.ts';
 import {
   type Expiry,
   type GroupEvent,
@@ -102,6 +103,15 @@ class RedisPresence implements PresenceStore {
     await this.#engine.onGroup('retain', connection, now, userId, connection.connection);
   }
 
+  async holdsOf(connection: Parameters<PresenceStore['holdsOf']>[0]): Promise<ConnectionHold[]> {
+    const { userId, now } = connection;
+    const rows = await this.#engine.onGroup('holdsOf', connection, now, userId, connection.connection);
+    const found = rowsOf<[region: Json, location: Json, order: number, data: string]>(rows, 4);
+    return found
+      .sort(([, , one], [, , other]) => one - other)
+      .map(([region, location, , data]) => ({ region, location, data: data === '' ? null : (data as Json) }));
+  }
+
   async renewLease(renewal: Parameters<PresenceStore['renewLease']>[0]): Promise<LeaseState | null> {
     const { lease, expiresAt, now } = renewal;
     const reply = await this.#engine.onGroup('renewLease', renewal, now, lease, expiresAt);
@@ -118,16 +128,9 @@ class RedisPresence implements PresenceStore {
 
   async locationsOf(reading: Parameters<PresenceStore['locationsOf']>[0]): Promise<UserLocations> {
     const holder = holderName(reading.userId, reading.incarnation);
-    const rows = (await this.#engine.onGroup('locationsOf', reading, reading.now, holder)) as (
-      | string
-      | number
-    )[];
-    const found: Shown[] = [];
-    for (let at = 0; at < rows.length; at += 3) {
-      const [location, order, data] = rows.slice(at, at + 3) as [Json, number, string];
-      found.push({ location, order, data });
-    }
-    return locationsFrom(found);
+    const rows = await this.#engine.onGroup('locationsOf', reading, reading.now, holder);
+    const found = rowsOf<[location: Json, order: number, data: string]>(rows, 3);
+    return locationsFrom(found.map(([location, order, data]) => ({ location, order, data })));
   }
 
   async removeUsers(scope: PresenceScope, userIds: readonly string[], now: number): Promise<void> {
@@ -193,6 +196,14 @@ class RedisPresence implements PresenceStore {
     ];
     return { ...usersOf(runs, limit), offset };
   }
+}
+
+/** The rows of a reply, which has so many values of each. */
+function rowsOf<Row extends readonly unknown[]>(reply: unknown, length: number): Row[] {
+  const values = reply as unknown[];
+  return Array.from({ length: values.length / length }, (_, row) =>
+    values.slice(row * length, (row + 1) * length),
+  ) as unknown as Row[];
 }
 
 /** The reply of lua/find.lua for one range of its index. */

@@ -1,5 +1,16 @@
 import assert from 'node:assert/strict';
-import { PAGE_1, PAGE_2, type PresenceScene, type Rule, SCOPE, SITE, START, TTL } from './presence-scene.ts';
+import { UNCHANGED } from '../../../src/presence/presence-store.ts';
+import {
+  PAGE_1,
+  PAGE_2,
+  PAGE_3,
+  type PresenceScene,
+  type Rule,
+  SCOPE,
+  SITE,
+  START,
+  TTL,
+} from './presence-scene.ts';
 
 const A = { connection: 'a' };
 const LEASED = { ...A, lease: 'process' };
@@ -137,14 +148,19 @@ export function leaseContract(rule: Rule): void {
       await release(scene, START, START + 2_000, 'process');
       const { holdEnded } = await scene.set('ann', PAGE_1, {
         ...LEASED,
-        refreshOnly: true,
+        condition: 'refresh',
         now: START + 1_999,
       });
       assert.equal(holdEnded, undefined);
       assert.deepEqual(await scene.swept(START + 2_000), []);
       assert.deepEqual(await renewed(scene, START + 2_000), { updates: 2, holds: 1 });
       await scene.set('ann', PAGE_1, A);
-      await scene.set('ann', PAGE_1, { ...A, lease: 'another', refreshOnly: true, until: START + TTL + 1 });
+      await scene.set('ann', PAGE_1, {
+        ...A,
+        lease: 'another',
+        condition: 'refresh',
+        until: START + TTL + 1,
+      });
       assert.deepEqual(await scene.swept(START + TTL), []);
       assert.deepEqual((await watch.first(2)).at(-1)?.type, 'releasing');
     },
@@ -154,7 +170,7 @@ export function leaseContract(rule: Rule): void {
     'an update that only refreshes does nothing where the hold has ended, is elsewhere, or another lease has it',
     async (scene) => {
       const refresh = async (location = PAGE_1, setting = {}) => {
-        const update = { ...LEASED, region: SITE, refreshOnly: true as const, ...setting };
+        const update = { ...LEASED, region: SITE, condition: 'refresh' as const, ...setting };
         return (await scene.set('ann', location, update)).holdEnded === true;
       };
       assert.equal(await refresh(), true, 'nobody is there');
@@ -184,7 +200,7 @@ export function leaseContract(rule: Rule): void {
     'an update that takes no hold from another lease does nothing where one has it, and else is like any other',
     async (scene) => {
       const set = async (location = PAGE_1, setting = {}) => {
-        const update = { ...LEASED, region: SITE, unlessLeased: true as const, ...setting };
+        const update = { ...LEASED, region: SITE, condition: 'unleased' as const, ...setting };
         return (await scene.set('ann', location, update)).holdEnded !== true;
       };
       assert.equal(await set(), true, 'nobody is there');
@@ -199,6 +215,67 @@ export function leaseContract(rule: Rule): void {
       const later = { lease: 'late', now: START + TTL };
       assert.equal(await set(PAGE_2, later), true, 'the other lease has ended');
       assert.deepEqual(await scene.locationsOf('ann', START + TTL), [PAGE_2]);
+    },
+  );
+
+  rule(
+    'an update that takes over takes a live hold from whichever lease has it, and does nothing where the hold is not there',
+    async (scene) => {
+      const watch = await scene.watch();
+      const takeOver = async (location = PAGE_1, setting = {}) => {
+        const update = { ...A, lease: 'another', region: SITE, condition: 'takeOver' as const, ...setting };
+        return (await scene.set('ann', location, update)).holdEnded !== true;
+      };
+      assert.equal(await takeOver(), false, 'nobody is there');
+      await scene.set('ann', PAGE_1, { ...LEASED, region: SITE, data: '{"x":1}' });
+      assert.equal(await takeOver(PAGE_2), false, 'the connection is elsewhere');
+      assert.equal(await takeOver(PAGE_1, { incarnation: 8 }), false, 'another membership');
+      assert.equal(await takeOver(), true);
+      // The process that had it ends nothing any more.
+      await release(scene, START, START, 'process');
+      await release(scene, START, START + 2_000, 'another');
+      assert.equal(await takeOver(PAGE_1, { now: START + 1_999 }), true, 'a release is taken back');
+      assert.deepEqual(await scene.swept(START + 2_000), []);
+      const late = { lease: 'late', now: START + 1_999 + TTL };
+      assert.equal(await takeOver(PAGE_1, late), false, 'the hold has expired');
+      assert.deepEqual(
+        (await watch.first(2)).map(({ type }) => type),
+        ['arrived', 'releasing'],
+      );
+    },
+  );
+
+  rule(
+    'the holds of a connection that a lease has, or that are to be released, are found by it, the oldest first',
+    async (scene) => {
+      const holds = (now = START) => scene.store.holdsOf({ ...SCOPE, userId: 'ann', connection: 'a', now });
+      const region = JSON.stringify({ section: 's'.repeat(300) });
+      const far = JSON.stringify({ paragraph: '1', section: 's'.repeat(300) }) as typeof PAGE_1;
+      assert.deepEqual(await holds(), []);
+      await scene.set('ann', far, { ...LEASED, region: region as typeof PAGE_1 });
+      await scene.set('ann', PAGE_1, { ...LEASED, region: SITE, data: '{"x":1}' });
+      await scene.set('ann', PAGE_2, A);
+      await scene.set('ann', PAGE_3, { connection: 'b', lease: 'process' });
+      await scene.set('bob', PAGE_3, LEASED);
+      await scene.set('ann', PAGE_3, { ...LEASED, groupId: 'another' });
+      const [first, second, ...more] = await holds();
+      assert.deepEqual(
+        [first?.location, second, more],
+        [far, { region: SITE, location: PAGE_1, data: '{"x":1}' }, []],
+      );
+      // The name of the long region stands for it.
+      const named = { ...LEASED, region: first?.region as typeof PAGE_1 };
+      assert.deepEqual(await scene.set('ann', far, named), UNCHANGED);
+      await release(scene, START, START + 2_000);
+      await release(scene, START, START + 1_000, 'process');
+      assert.deepEqual(
+        (await holds(START + 999)).map(({ location }) => location),
+        [far, PAGE_1, PAGE_2],
+      );
+      assert.deepEqual(
+        (await holds(START + 1_000)).map(({ location }) => location),
+        [PAGE_2],
+      );
     },
   );
 

@@ -1,5 +1,6 @@
 import { canonicalLocation, type Location } from '@rollcall/protocol';
 import type {
+  HoldCondition,
   PresenceChange,
   PresenceScope,
   PresenceStore,
@@ -37,7 +38,7 @@ interface Setting extends Partial<PresenceScope> {
   readonly connection?: string;
   readonly lease?: string;
   readonly data?: Json | null;
-  readonly refreshOnly?: true;
+  readonly condition?: HoldCondition;
 }
 
 interface Reading extends Partial<PresenceScope> {

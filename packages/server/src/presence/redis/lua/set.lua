@@ -9,8 +9,7 @@
 --      5 due, 6 entry   of the entry that the caller has just added to the index of due groups, if it has
 --      7 lease, 8 data  of updates with a connection or data, whose 5 and 6 may be empty texts. An empty lease is none;
 --                       empty data stay as they are, `null` removes them.
---      9 condition      of the same: `refresh` where nothing is to be done unless the presence is live at the location, and of no other
---                       lease; `unleased` where nothing is to be done if it is live and of another lease
+--      9 condition      of the same: a HoldCondition of the port, or an empty text
 -- Answers for each 0: nothing was done, because no entry of the index is due in time: register the group and call again;
 --         2: the same, with an entry that is due now, because the group's entry was lost; 1: only the deadline or data changed;
 --         3: nothing was done, because the lease has ended; 4: the same, because of the condition;
@@ -157,8 +156,9 @@ local function set(presence, location, deadline, due, entry, lease, data, condit
   local was_live = own and deadline_of(presence) > now
   if condition and condition ~= '' then
     local record = was_live and record_of(presence)
-    if record and record.lease ~= '' and record.lease ~= lease then return 4 end
-    if condition == 'refresh' and not (record and own == location) then return 4 end
+    local is_of_other = record and record.lease ~= '' and record.lease ~= lease
+    if is_of_other and condition ~= 'takeOver' then return 4 end
+    if condition ~= 'unleased' and not (record and own == location) then return 4 end
   end
   if own == location and was_live then
     extend(presence, location, deadline, lease, data)
