@@ -6,12 +6,14 @@ export type Reasons = Readonly<Partial<Record<ErrorCode, string>>>;
 
 /** Whatever the path: a query is checked by every route. */
 const QUERY: Reasons = {
+  invalid_request: 'The path or the query has a `#`, which an ID has as `%23`.',
   unexpected_field: 'The query has a parameter that this operation does not take.',
   invalid_field: 'A parameter has a wrong value, or does not decode.',
 };
 
 const BODY: Reasons = {
-  invalid_request: 'The body is empty, is not a JSON object, or comes with another content type.',
+  invalid_request:
+    'The body is empty, is not a JSON object, or comes with another content type; or the path or the query has a `#`.',
   unexpected_field: 'The body has a field, or the query a parameter, that this operation does not take.',
   invalid_field: 'A field or a parameter has a wrong type or value.',
 };
@@ -76,7 +78,8 @@ function bodyReasons({ schema, isOptional = false }: NonNullable<AnyOperation['b
   return {
     ...BODY,
     ...(isOptional && {
-      invalid_request: 'The body is not a JSON object, or comes with another content type.',
+      invalid_request:
+        'The body is not a JSON object, or comes with another content type; or the path or the query has a `#`.',
     }),
     ...(needsFields(schema) && { missing_field: 'A required field is absent.' }),
   };

@@ -102,7 +102,7 @@ const UNAUTHORIZED = { 'WWW-Authenticate': headerRef('WwwAuthenticate') };
 
 function successOf(operation: AnyOperation, schemas: SchemaComponents): Response {
   const { answer, conditions } = operation;
-  const isTagged = conditions === 'read' || conditions === 'tagged';
+  const isTagged = conditions === 'read' || conditions === 'tagged' || answer.hasETag === true;
   const { schema, example, type = 'application/json', stream } = answer;
   const content: Record<string, MediaType> = {
     [type]: { schema: schemas.describe(schema), examples: { answer: { value: example } } },

@@ -110,8 +110,9 @@ function descriptionOf({ description, type }: Schema, meaning: unknown, isWritte
 
 const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
+/** URLs as browsers take them (WHATWG), with characters that `uri` of RFC 3986 does not have. */
 function formatOf(format: unknown): Schema {
-  if (format === 'http-url') return { format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://' };
-  if (format === 'link-url') return { format: 'uri' };
+  if (format === 'http-url') return { pattern: '^[Hh][Tt][Tt][Pp][Ss]?://' };
+  if (format === 'link-url') return { pattern: '^([Hh][Tt][Tt][Pp][Ss]?://|[Mm][Aa][Ii][Ll][Tt][Oo]:)' };
   return format === undefined ? {} : { format };
 }

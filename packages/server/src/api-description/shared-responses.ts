@@ -70,7 +70,10 @@ export const bodyTooLarge = (maxBytes: number): Response =>
 const amountOf = (bytes: number) => (bytes < 1_048_576 ? `${bytes / 1_024} KiB` : `${bytes / 1_048_576} MiB`);
 
 export const RESPONSES: Readonly<Record<string, Response>> = {
-  NotModified: { description: 'Nothing has changed since `If-None-Match`.', headers: ANY_ANSWER },
+  NotModified: {
+    description: 'Nothing has changed since `If-None-Match`.',
+    headers: { ...ANY_ANSWER, ETag: headerRef('ETag') },
+  },
   PreconditionFailed: situation(
     'invalid_request',
     '`If-Match` does not match: another write was faster, or nothing is there.',

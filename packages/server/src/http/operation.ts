@@ -83,6 +83,8 @@ export interface AnswerDefinition {
   readonly stream?: StreamDefinition;
   /** The `Link` header names the next page. */
   readonly hasLink?: true;
+  /** The `ETag` header names the state after the write. */
+  readonly hasETag?: true;
   /** What is answered with 201 where the handler sets `isCreated`. */
   readonly created?: Pick<AnswerDefinition, 'schema' | 'description' | 'example'>;
 }

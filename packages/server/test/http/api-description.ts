@@ -84,6 +84,8 @@ export class ApiDescription {
     const what = `${described.operation.operationId} ${answer.status} ${answer.text.slice(0, 200)}`;
     const { value, pointer } = this.response(described, answer.status);
     assert.equal(typeof answer.headers['x-request-id'], 'string', what);
+    if (answer.headers.etag !== undefined)
+      assert.ok(Object.hasOwn(value.headers ?? {}, 'ETag'), `${what}: ETag`);
     const type = String(answer.headers['content-type']).split(';', 1)[0] as string;
     if (value.content === undefined) {
       assert.equal(answer.text, '', what);

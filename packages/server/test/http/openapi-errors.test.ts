@@ -152,6 +152,7 @@ async function requestsOf(described: DescribedOperation, project: Project): Prom
     ...(OWN[described.operation.operationId.replace('Organization', 'Group')] ?? []),
     { body, query: 'none=1' },
     { body, query: 'none=%ZZ' },
+    { body, query: 'none#' },
     ...(body === undefined ? [] : bodies.map((wrong) => ({ body: wrong }))),
     ...each('%00'),
     ...each('none'),

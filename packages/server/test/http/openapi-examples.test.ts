@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import type { Example } from '../../src/http/operation.ts';
+import { expectDone } from '../support/expect.ts';
 import type { Answer } from '../support/http-client.ts';
 import { oneServer } from '../support/one-server.ts';
-import { ApiDescription, type DescribedOperation } from './api-description.ts';
+import { ApiDescription, type DescribedOperation, pointerTo } from './api-description.ts';
 import { ExampleRequest, exampleBodies, exampleProject } from './example-request.ts';
 
 const server = oneServer();
@@ -25,6 +26,10 @@ function expectSuccess(described: DescribedOperation, answer: Answer): void {
   api.expectDescribed(described, answer);
 }
 
+/** Where the description has the schema of the operation's body. */
+const bodyPointer = ({ path, method }: DescribedOperation) =>
+  pointerTo('paths', path, method, 'requestBody', 'content', 'application/json', 'schema');
+
 describe('every described example can be sent, and is answered as described', () => {
   test('every request example of the API description can be sent, and is answered as described', async () => {
     for (const described of api.operations) {
@@ -45,13 +50,31 @@ describe('every described example can be sent, and is answered as described', ()
   });
 
   test('every request example of the API description is valid against the schema of its operation', () => {
-    for (const { path, method, operation } of api.operations) {
-      const media = operation.requestBody?.content['application/json'];
-      const pointer = `/paths/${encodeURIComponent(path.replaceAll('/', '~1'))}/${method}/requestBody`;
-      for (const [name, example] of Object.entries(media?.examples ?? {})) {
-        const at = `${pointer}/content/application~1json/schema`;
-        api.expectValid(at, (example as Example).value, `${operation.operationId}: ${name}`);
-      }
+    for (const described of api.operations) {
+      const { requestBody, operationId } = described.operation;
+      const media = requestBody?.content['application/json'];
+      for (const [name, example] of Object.entries(media?.examples ?? {}))
+        api.expectValid(bodyPointer(described), (example as Example).value, `${operationId}: ${name}`);
     }
   });
+});
+
+describe('every accepted URL is described', () => {
+  for (const url of [
+    'https://bücher.example/größe?q=ä',
+    'http://a.example/{id}|"x"',
+    'https://a.example/%zz',
+  ]) {
+    test(`the URL ${url} is accepted, and valid by the description of the request and of the answer`, async () => {
+      const project = await exampleProject(server);
+      const body = { authorID: 'ada', content: [{ type: 'link', url, children: [{ text: 'Read' }] }], url };
+      api.expectValid(bodyPointer(api.operation('putMessage')), body, url);
+      expectDone(await project.put('/v1/threads/launch/messages/link', body));
+      expectSuccess(api.operation('getMessage'), await project.get('/v1/threads/launch/messages/link'));
+      const picture = { profile_picture_url: url };
+      api.expectValid(bodyPointer(api.operation('putUser')), picture, url);
+      expectDone(await project.put('/v1/users/ada', picture));
+      expectSuccess(api.operation('getUser'), await project.get('/v1/users/ada'));
+    });
+  }
 });

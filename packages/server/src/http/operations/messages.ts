@@ -223,6 +223,7 @@ const appendToMessage = operation('POST /v1/threads/:id/messages/:messageId/appe
     schema: Appended,
     description: 'The text was added.',
     example: { success: true, message: 'appended to message 81', length: 20 },
+    hasETag: true,
   },
   conditions: 'write',
   errors: {
