@@ -176,6 +176,10 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
       // An update has made the lease anew: what it set belongs to it, so that the others are set with the same one.
       [this.#applied, this.#isIncomplete, this.#hadEnded] = [state.updates, true, true];
     } else if (isLost) await this.#replace(lease, hasEnded);
+    else if (state !== null && this.#lease === lease && this.#applied === applied && this.#updates === 0) {
+      // Updates whose answers were lost are in the engine's count alone: as many could be lost later without notice.
+      this.#applied = state.updates;
+    }
     const wasIncomplete = this.#isIncomplete;
     if (wasIncomplete) await this.#complete();
     return isLost || wasIncomplete ? null : state;
