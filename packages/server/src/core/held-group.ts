@@ -46,8 +46,11 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
   #applied = 0;
   /** Some holds are not set with the lease yet, which replaced one that was lost. */
   #isIncomplete = false;
-  /** Users whose memberships have ended. Those who are members again by the next renewal are present again. */
-  #removed = new Set<string>();
+  /**
+   * Users whose holds are set again by the next renewal: their membership has ended, and may have begun anew, or a lease was replaced
+   * while an update with it was under way.
+   */
+  #displaced = new Set<string>();
   /** The lease that was replaced had ended: the engine does not have it in part. */
   #hadEnded = false;
   /** Holds are being set with the lease. */
@@ -70,7 +73,7 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
   }
 
   isDue(now: number, intervalMs: number): boolean {
-    if (this.#unreleased.size > 0 || this.#isIncomplete || this.#removed.size > 0) return true;
+    if (this.#unreleased.size > 0 || this.#isIncomplete || this.#displaced.size > 0) return true;
     return Math.abs(now - this.#renewedAt) >= intervalMs;
   }
 
@@ -128,9 +131,10 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
     this.#unreleased.delete(releaseKey(userId, connection));
   }
 
-  /** An update with the lease was applied. */
-  applied(lease: string): void {
+  /** An update of the user with the lease was applied. */
+  applied(lease: string, userId: string): void {
     if (lease === this.#lease) this.#applied += 1;
+    else this.#displaced.add(userId);
   }
 
   /**
@@ -141,7 +145,7 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
   async renew(): Promise<void> {
     await this.#releaseAgain();
     if (this.#holders.size === 0) return;
-    await this.#setRemovedAgain();
+    await this.#setDisplacedAgain();
     const held = this.#count();
     const state = await this.#renewLease();
     if (state === null || state.holds >= held) return;
@@ -176,21 +180,25 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
       // An update has made the lease anew: what it set belongs to it, so that the others are set with the same one.
       [this.#applied, this.#isIncomplete, this.#hadEnded] = [state.updates, true, true];
     } else if (isLost) await this.#replace(lease, hasEnded);
+    else if (state !== null && this.#lease === lease && this.#applied === applied && this.#updates === 0) {
+      // Updates whose answers were lost are in the engine's count alone: as many could be lost later without notice.
+      this.#applied = state.updates;
+    }
     const wasIncomplete = this.#isIncomplete;
     if (wasIncomplete) await this.#complete();
     return isLost || wasIncomplete ? null : state;
   }
 
   /** What the connection of a member holds is set for the new membership. Without a membership it is forgotten. */
-  async #setRemovedAgain(): Promise<void> {
-    const removed = this.#removed;
-    this.#removed = new Set();
-    const connections = [...removed].flatMap((id) => [...(this.#holders.get(id)?.keys() ?? [])]);
+  async #setDisplacedAgain(): Promise<void> {
+    const displaced = this.#displaced;
+    this.#displaced = new Set();
+    const connections = [...displaced].flatMap((id) => [...(this.#holders.get(id)?.keys() ?? [])]);
     if (connections.length === 0) return;
     try {
       await this.put((lease) => this.#owner.setAgain(connections, this, lease));
     } catch (error) {
-      this.#removed = this.#removed.union(removed);
+      this.#displaced = this.#displaced.union(displaced);
       throw error;
     }
   }
@@ -326,7 +334,7 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
   }
 
   #remove(userIds: Iterable<string>): void {
-    for (const id of userIds) if (this.#holders.has(id)) this.#removed.add(id);
+    for (const id of userIds) if (this.#holders.has(id)) this.#displaced.add(id);
   }
 
   #notify(userId: string, location: Json, isThere: boolean): void {

@@ -145,7 +145,7 @@ export class HeldPresence {
         }
         if (change.kind === 'absent') connection.forget(group, change.location);
         else {
-          group.applied(lease);
+          group.applied(lease, connection.userId);
           connection.remember(group, writer, change);
         }
       }),
@@ -199,7 +199,7 @@ export class HeldPresence {
         const update = isThere ? withoutData(change) : change;
         try {
           await this.#parts.clients.putPresence(writer, update, { connection: connection.name, ...holder });
-          group.applied(holder.lease);
+          group.applied(holder.lease, connection.userId);
         } catch (error) {
           if (error instanceof StoreUnavailableError || error instanceof LeaseEndedError) throw error;
           if (error instanceof HoldEndedError) connection.forgetRegion(group, change.region);

@@ -184,4 +184,21 @@ describe('presence that sockets hold while Redis is away', { skip }, () => {
       socket.ws.close();
       await until('the release', async () => (await p.locationsOf('a')).length === 0);
     }));
+
+  test('a location that Redis has lost with its last writes is set again, also where an answer of Redis was lost before', () =>
+    withWorld(async ({ p, clock, proxy, redisUrl }) => {
+      using stays = await SocketClient.of(p.project, 'b', 'g');
+      proxy.cutsAt = (answer) => answer.includes(ARRIVED_AND_CREATED);
+      await stays.fails('error', 'present', { location: THERE });
+      proxy.cutsAt = () => false;
+      await until('Redis to be back', () => isReadable(p));
+      await stays.ok('present', { location: THERE });
+      await p.pass(clock, LIFE_SECONDS);
+      const restore = await snapshotOf(new URL(redisUrl).searchParams.get('prefix') as string);
+      using socket = await SocketClient.of(p.project, 'a', 'g');
+      await socket.ok('present', { location: AT });
+      await restore();
+      await p.pass(clock, LIFE_SECONDS);
+      assert.deepEqual(await p.ephemeral(), { a: [AT], b: [THERE] });
+    }));
 });

@@ -199,6 +199,37 @@ test('lost locations that an error has prevented from being set again are set la
   );
 });
 
+test('a location that is set while the holds of a lost lease are set again is held like the others', async () => {
+  const presence = createMemoryPresence();
+  const clock = new MovedClock();
+  const { promise: isEligible, resolve: endReading } = Promise.withResolvers<void>();
+  await using held = closing(
+    processWith(presence, clock, async (_writer, change, holder) => {
+      // Eligibility is read before the engine has the update.
+      if (change.location === at('2').location) await isEligible;
+      const now = clock.now();
+      const update = { ...scope, ...change, ...holder, userId: holder?.connection as string, now };
+      const expiresAt = now + TTL_SECONDS * 1_000;
+      const { holdEnded } = await presence.set({ ...update, incarnation: 1, expiresAt });
+      if (holdEnded === true) throw new HoldEndedError();
+    }),
+  );
+  const [first, second] = [await held.open(project, '1', '1'), await held.open(project, '2', '2')];
+  await first.put(writer, at('1'));
+  // The engine forgets everything, and goes on.
+  await presence.close();
+  const put = second.put(writer, at('2'));
+  await passSeconds(clock, presence, TTL_SECONDS);
+  endReading();
+  await put;
+  await passSeconds(clock, presence, 3 * TTL_SECONDS);
+  const { users } = await presence.find({ ...scope, filter: null, after: null, limit: 10, now: clock.now() });
+  assert.deepEqual(
+    users.map(({ userId }) => userId),
+    ['1', '2'],
+  );
+});
+
 const LONG_SECONDS = 600;
 
 /** A process whose connections hold presence of user a in the engine, without a check of eligibility. */
