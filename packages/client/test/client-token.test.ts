@@ -20,16 +20,16 @@ describe('the token of a client', () => {
         ? respond(request, 200, DONE)
         : respond(request, 401, errorBody('invalid_project_token'), CHALLENGE);
 
-  /** Returns `t1`, `t2`, … */
+  /** Returns `a.token.1`, `a.token.2`, … */
   const counter = () => {
     let count = 0;
-    return Object.assign(async () => `t${++count}`, { calls: () => count });
+    return Object.assign(async () => `a.token.${++count}`, { calls: () => count });
   };
 
   test('a token function is called once for many requests', async () => {
     const token = counter();
     await withClient(
-      accepts('t1'),
+      accepts('a.token.1'),
       async (rollcall) => {
         await Promise.all([rollcall.users.get('a'), rollcall.users.get('b')]);
         await rollcall.users.get('c');
@@ -42,7 +42,7 @@ describe('the token of a client', () => {
   test('a token function is called once more when the server rejects the token, for all concurrent requests', async () => {
     const token = counter();
     await withClient(
-      accepts('t2'),
+      accepts('a.token.2'),
       async (rollcall) => {
         await Promise.all(['a', 'b', 'c'].map((id) => rollcall.users.create({ id })));
         assert.equal(token.calls(), 2);
@@ -90,10 +90,10 @@ describe('the token of a client', () => {
     const token = () => {
       times += 1;
       if (times === 1) throw new Error('not logged in');
-      return times === 2 ? new Promise<string>(() => {}) : 't3';
+      return times === 2 ? new Promise<string>(() => {}) : 'a.token.3';
     };
     await withClient(
-      accepts('t3'),
+      accepts('a.token.3'),
       async (rollcall) => {
         const error = await failure(rollcall.users.get('ada', { retries: 0 }));
         isOf(error, { code: 'network', retryable: true });

@@ -18,7 +18,7 @@ function heldToken() {
     token: () => new Promise<string>((resolve) => waiting.push(resolve)),
     requested: () => waiting.length,
     release: () => {
-      for (const resolve of waiting.splice(0)) resolve('t');
+      for (const resolve of waiting.splice(0)) resolve('a.b.c');
     },
   };
 }

@@ -49,7 +49,7 @@ import type {
 
 import { type Changes, changesOf, type ChangesWatch } from '@rollcall/client/changes';
 
-const rollcall = new Rollcall({ url: 'http://127.0.0.1:8080', token: () => 't', fetch, timeoutMs: 1_000 });
+const rollcall = new Rollcall({ url: 'http://127.0.0.1:8080', token: () => 'a.b.c', fetch, timeoutMs: 1_000 });
 export async function host(signal: AbortSignal): Promise<void> {
   const group: Group = await rollcall.groups.get('g', { signal });
   const name: string | null = (await rollcall.users.get(group.members[0] ?? '')).name;

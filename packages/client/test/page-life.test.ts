@@ -51,7 +51,7 @@ const aWhile = () => new Promise((resolve) => setTimeout(resolve, 15));
 const withPage = (
   script: Script,
   use: (rollcall: Rollcall, server: ScriptedServer) => Promise<void>,
-): Promise<void> => withScriptedClient(script, use, { token: () => 't' });
+): Promise<void> => withScriptedClient(script, use, { token: () => 'a.b.c' });
 
 describe('an announcement of a page', () => {
   test('an announcement sends the absence on pagehide without waiting, and the presence on pageshow', async () => {
@@ -62,7 +62,7 @@ describe('an announcement of a page', () => {
       dispatch('pagehide');
       await server.arrived(2);
       assert.deepEqual(absences(server), [false, true]);
-      assert.equal(server.received[1]?.headers.authorization, 'Bearer t');
+      assert.equal(server.received[1]?.headers.authorization, 'Bearer a.b.c');
       dispatch('pageshow');
       await server.arrived(3);
       assert.deepEqual(absences(server), [false, true, false]);

@@ -30,7 +30,7 @@ const away = new Error('status 500');
 
 describe('the renewal of a token', () => {
   test('a token that cannot be renewed is requested again until it can, and the socket stays open', async (context) => {
-    const { token, calls } = tokens('first', away, away, 'second');
+    const { token, calls } = tokens('the.first.token', away, away, 'the.second.token');
     await withScriptedSocket(
       expiring,
       async ({ client, of, opened }) => {
@@ -42,7 +42,7 @@ describe('the renewal of a token', () => {
             return calls() === count;
           });
         }
-        await until('the socket has the second token', () => of('auth').at(-1)?.token === 'second');
+        await until('the socket has the second token', () => of('auth').at(-1)?.token === 'the.second.token');
         assert.equal(opened(), 1);
         assert.deepEqual(client.status.get(), { state: 'open', reason: null });
       },
@@ -51,7 +51,7 @@ describe('the renewal of a token', () => {
   });
 
   test('a token that cannot be renewed is used for requests until the server rejects it', async () => {
-    const { token, calls } = tokens('first', away);
+    const { token, calls } = tokens('the.first.token', away);
     await withScriptedSocket(
       expiring,
       async ({ client }) => {
@@ -64,7 +64,7 @@ describe('the renewal of a token', () => {
   });
 
   test('a socket whose token has ended while no other could be had is open again when there is one', async () => {
-    const { token, calls } = tokens('first', away, away, 'second');
+    const { token, calls } = tokens('the.first.token', away, away, 'the.second.token');
     await withScriptedSocket(
       expiring,
       async ({ client, of }) => {
@@ -75,7 +75,7 @@ describe('the renewal of a token', () => {
         client.status.subscribe(() => states.push(client.status.get().state));
         of('auth')[0]?.ws.close(4401, 'the token has ended');
         assert.equal((await watch.next()).value?.type, 'snapshot');
-        assert.equal(of('auth').at(-1)?.token, 'second');
+        assert.equal(of('auth').at(-1)?.token, 'the.second.token');
         assert.deepEqual(new Set(states), new Set(['reconnecting', 'open']));
       },
       { token },
@@ -101,39 +101,35 @@ describe('the renewal of a token', () => {
       async ({ client, of }) => {
         const used = async () => (await client.viewer({ retries: 0 })) as unknown as { used: string };
         const watching = client.presence.watch().next();
-        await answer(0, 'first');
+        await answer(0, 'the.first.token');
         await watching;
         await until('the renewal has begun', () => requested.length === 2);
-        rejected.add('first');
+        rejected.add('the.first.token');
         const reading = used();
         await until('another token is requested', () => requested.length === 3);
-        await answer(1, 'renewed');
-        await until('the socket has it', () => of('auth').at(-1)?.token === 'renewed');
-        await answer(2, 'late');
-        assert.deepEqual(await reading, { used: 'late' });
-        for (const name of ['first', 'renewed', 'late']) rejected.add(name);
+        await answer(1, 'the.renewed.token');
+        await until('the socket has it', () => of('auth').at(-1)?.token === 'the.renewed.token');
+        await answer(2, 'the.late.token');
+        assert.deepEqual(await reading, { used: 'the.late.token' });
+        for (const name of ['the.first.token', 'the.renewed.token', 'the.late.token']) rejected.add(name);
         const next = used();
-        await Promise.race([answer(3, 'next'), next]);
-        assert.deepEqual(await next, { used: 'next' });
+        await Promise.race([answer(3, 'the.next.token'), next]);
+        assert.deepEqual(await next, { used: 'the.next.token' });
       },
       { token, onRequest },
     );
   });
 
   test('a page whose token endpoint answers an error page has no token, and connects when there is one', async () => {
-    const { token } = tokens(
-      'Internal Server Error',
-      'Internal Server Error',
-      'Internal Server Error',
-      'good',
-    );
+    // As Express answers with `sendStatus(401)` to a user who is logged out.
+    const { token } = tokens('Internal Server Error', 'Unauthorized', 'Unauthorized', 'a.good.token');
     await withScriptedSocket(
       () => true,
       async ({ client, of }) => {
         assert.equal((await client.presence.watch().next()).value?.type, 'snapshot');
         assert.deepEqual(
           of('auth').map((frame) => frame.token),
-          ['good'],
+          ['a.good.token'],
         );
       },
       { token },
@@ -141,7 +137,16 @@ describe('the renewal of a token', () => {
   });
 
   test('a request without a token rejects with network, and names the reason', async () => {
-    for (const wrong of ['', 'Internal Server Error', undefined, null, { token: 't' }]) {
+    for (const wrong of [
+      '',
+      'Internal Server Error',
+      'Unauthorized',
+      'a.b',
+      '<a.b.c>',
+      undefined,
+      null,
+      { token: 't' },
+    ]) {
       const client = new RollcallClient({ url: 'http://127.0.0.1:9', token: () => wrong as string });
       await assert.rejects(client.viewer({ retries: 0 }), { code: 'network', message: /there is no token/ });
       await client.close();

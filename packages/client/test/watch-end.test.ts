@@ -56,14 +56,14 @@ describe('the end of a watch', () => {
 
   test('a rejected token is replaced once: when connecting, and after an error event', async () => {
     let tokens = 0;
-    const token = () => `t${++tokens}`;
+    const token = () => `a.b.${++tokens}`;
     const within = errorEvent('expired_access_token');
     const script: Script = (request, index) => {
       const { authorization } = request.headers;
       if (index === 0)
         return respond(request, 401, errorBody('invalid_project_token'), { 'www-authenticate': 'Bearer' });
       if (index === 1) return stream(request, SNAPSHOT, within);
-      if (index === 2) assert.equal(authorization, 'Bearer t3');
+      if (index === 2) assert.equal(authorization, 'Bearer a.b.3');
       return index === 2 ? stream(request, arrived('e:1', 'ada'), within) : stream(request, within);
     };
     await watching(
@@ -95,7 +95,7 @@ describe('the end of a watch', () => {
         assert.deepEqual(await taken, ['snapshot', 'arrived ada']);
         assert.equal(tokens, 5);
       },
-      { token: () => `t${++tokens}`, onOpen: () => (opened += 1) },
+      { token: () => `a.b.${++tokens}`, onOpen: () => (opened += 1) },
     );
   });
 

@@ -33,7 +33,7 @@ describe('watching presence', () => {
         ]);
         const [request] = server.received;
         assert.equal(request?.headers.accept, 'text/event-stream');
-        assert.equal(request?.headers.authorization, 'Bearer t');
+        assert.equal(request?.headers.authorization, 'Bearer a.b.c');
         assert.equal(request?.headers['last-event-id'], undefined);
         const query = new URL(request?.url ?? '', server.url).searchParams;
         assert.deepEqual(Object.fromEntries(query), {

@@ -21,7 +21,7 @@ export interface AvatarStackProps {
   readonly style?: CSSProperties | undefined;
 }
 
-const nameOf = ({ name, id }: AvatarPerson) => name ?? id;
+const nameOf = ({ name, id }: AvatarPerson) => name?.trim() || id;
 const namesOf = (people: readonly AvatarPerson[]) => `and ${people.map(nameOf).join(', ')}`;
 
 /**
@@ -30,31 +30,34 @@ const namesOf = (people: readonly AvatarPerson[]) => `and ${people.map(nameOf).j
  */
 export function AvatarStack(props: AvatarStackProps): ReactElement {
   const { people, max = 5, size = 32, label = 'People', moreLabel = namesOf, className, style } = props;
-  const shown = people.slice(0, max);
   const hidden = people.slice(max);
-  const item = (key: string, index: number, child: ReactElement) =>
+  const faces: ReactElement[] = people
+    .slice(0, max)
+    .map((person) => createElement(Avatar, { key: `person ${person.id}`, person, size }));
+  if (hidden.length > 0) {
+    const style = {
+      ...circle(size),
+      // As wide as the number needs.
+      width: 'auto',
+      minWidth: size,
+      padding: size / 8,
+      background: 'color-mix(in srgb, CanvasText 12%, Canvas)',
+      color: 'CanvasText',
+    };
+    faces.push(textFace(moreLabel(hidden), style, `+${hidden.length}`));
+  }
+  const items = faces.map((face, index) =>
     createElement(
       'li',
-      { key, style: { marginInlineStart: index === 0 ? 0 : -size / 4, lineHeight: 0 } },
-      child,
-    );
-  const faces = shown.map((person, index) =>
-    item(`person ${person.id}`, index, createElement(Avatar, { person, size })),
+      { key: face.key, style: { marginInlineStart: index && -size / 8, lineHeight: 0 } },
+      face,
+    ),
   );
-  if (hidden.length > 0) {
-    const title = moreLabel(hidden);
-    const more = createElement(
-      'span',
-      { role: 'img', 'aria-label': title, title, style: { ...circle(size), ...MORE } },
-      `+${hidden.length}`,
-    );
-    faces.push(item('more', shown.length, more));
-  }
   // Safari takes a list without markers for no list, unless it has the role of one.
   return createElement(
     'ul',
     { role: 'list', 'aria-label': label, className, style: { ...LIST, ...style } },
-    faces,
+    items,
   );
 }
 
@@ -63,13 +66,11 @@ function Avatar({ person, size }: { readonly person: AvatarPerson; readonly size
   const { pictureURL } = person;
   const [broken, setBroken] = useState<string | null>(null);
   const name = nameOf(person);
-  if (pictureURL !== null && pictureURL !== broken) {
+  if (pictureURL && pictureURL !== broken) {
     return createElement('img', {
       src: pictureURL,
       alt: name,
       title: name,
-      width: size,
-      height: size,
       style: { ...circle(size), objectFit: 'cover' },
       onError: () => setBroken(pictureURL),
       // The picture of a page that a server rendered may have failed before React listened: load it again.
@@ -77,8 +78,12 @@ function Avatar({ person, size }: { readonly person: AvatarPerson; readonly size
     });
   }
   const style = { ...circle(size), background: colourOf(person.id), color: '#fff' };
-  return createElement('span', { role: 'img', 'aria-label': name, title: name, style }, initialsOf(name));
+  return textFace(name, style, initialsOf(name));
 }
+
+/** A text that stands for people. Its direction is not that of the page, where `+5` would be `5+`. */
+const textFace = (title: string, style: CSSProperties, text: string): ReactElement =>
+  createElement('span', { role: 'img', 'aria-label': title, title, dir: 'ltr', style }, text);
 
 /** The part of an image that is used here; these files are checked without the types of browsers. */
 interface Image {
@@ -89,7 +94,7 @@ interface Image {
 
 function reload(element: unknown): void {
   const image = element as Image | null;
-  if (image?.complete && image.naturalWidth === 0) image.src = String(image.src);
+  if (image?.complete && !image.naturalWidth) image.src = String(image.src);
 }
 
 const LIST: CSSProperties = {
@@ -99,34 +104,35 @@ const LIST: CSSProperties = {
   padding: 0,
   listStyle: 'none',
 };
-const MORE: CSSProperties = { background: 'color-mix(in srgb, CanvasText 12%, Canvas)', color: 'CanvasText' };
 
 const circle = (size: number): CSSProperties => ({
-  display: 'inline-flex',
+  display: 'inline-grid',
   alignItems: 'center',
-  justifyContent: 'center',
+  textAlign: 'center',
   boxSizing: 'border-box',
   width: size,
   height: size,
-  borderRadius: '50%',
+  borderRadius: size,
   boxShadow: '0 0 0 2px Canvas',
-  font: `600 ${Math.round(size * 0.38)}px/1 system-ui, sans-serif`,
+  font: `600 ${size * 0.34}px/1 system-ui, sans-serif`,
   userSelect: 'none',
 });
 
 /** The first letters of the first and the last word. */
 function initialsOf(name: string): string {
-  const words = name.trim().split(/\s+/);
-  const ends = words.length > 1 ? [words[0], words.at(-1)] : [words[0]];
-  return ends
-    .map((word) => [...(word ?? '')][0] ?? '')
+  const [first = '', ...others] = name.split(/\s+/);
+  return [first, ...others.slice(-1)]
+    .map((word) => [...word][0])
     .join('')
     .toUpperCase();
 }
 
-/** A hue for each ID. With this lightness, white text has a contrast of at least 4.5 on every hue. */
+/**
+ * A hue for each ID; IDs that follow each other have distant ones. With this lightness, white text has a contrast of at least 4.5
+ * on every hue.
+ */
 function colourOf(id: string): string {
   let hash = 0;
-  for (const character of id) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) % 360;
+  for (const character of id) hash = ((hash + (character.codePointAt(0) ?? 0)) * 137) % 360;
   return `hsl(${hash} 50% 30%)`;
 }

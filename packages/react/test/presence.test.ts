@@ -39,6 +39,31 @@ for (const react of REACT_VERSIONS) {
       });
     });
 
+    test('a page whose provider gets the client of another user shows that user, and the one before has left', async () => {
+      const project = await host.value.project('ada', 'bob', 'eve');
+      const { id: projectID, secret } = project;
+      const other = await signClientToken({ projectID, secret, userID: 'eve', groupID: 'g' });
+      await host.value.open(react, project, 'bob', { view: 'faces', page: 'b' }, async ({ page: bobs }) => {
+        await host.value.open(
+          react,
+          project,
+          'ada',
+          { view: 'faces', other },
+          async ({ page, complaints }) => {
+            await shows(page, 'others', [['bob', ['b']]]);
+            await shows(bobs, 'others', [['ada', ['a']]]);
+            await page.locator('#login').click();
+            await shows(page, 'viewer', 'EVE');
+            await shows(page, 'self', 'eve');
+            await shows(page, 'others', [['bob', ['b']]]);
+            await shows(page, 'status', ['open', null]);
+            await shows(bobs, 'others', [['eve', ['a']]]);
+            assert.deepEqual(complaints.filter(isNoAdvertisement), []);
+          },
+        );
+      });
+    });
+
     test('a component with a selector of useOthers renders only when its selection changes', async () => {
       const project = await host.value.project('ada', 'bob', 'eve');
       await host.value.open(react, project, 'ada', { view: 'watcher' }, async ({ page }) => {

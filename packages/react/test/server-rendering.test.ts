@@ -10,6 +10,17 @@ import { directoryOfFile } from '../../server/test/support/temporary-directory.t
 import { bundle, REACT_VERSIONS } from './support/bundle.ts';
 import { oneHost } from './support/host.ts';
 
+/** A face as a page shows it, in CSS pixels. */
+interface Face {
+  readonly text: string;
+  readonly left: number;
+  readonly right: number;
+  readonly box: readonly number[];
+  /** Red, green and blue. */
+  readonly colour: readonly number[];
+  readonly isSignFirst: boolean;
+}
+
 const host = oneHost();
 const directory = directoryOfFile('rendering');
 
@@ -114,5 +125,50 @@ for (const react of REACT_VERSIONS) {
         assert.deepEqual(complaints, []);
       });
     });
+
+    for (const dir of ['ltr', 'rtl']) {
+      test(`AvatarStack covers no text, however many people it counts, and gives IDs in a row distant colours, ${dir}`, {
+        skip: skipsPages,
+      }, async () => {
+        const people = Array.from({ length: 10_000 }, (_, index) => ({
+          ...{ id: `user-${index}`, name: index === 1 ? ' ' : 'Ada Okafor', pictureURL: null },
+        }));
+        const html = server.renderAvatars({ people, moreLabel: (hidden) => `${hidden.length} more` });
+        await visit(`${host.value.origin}/empty/`, {}, async ({ page }) => {
+          await page.setContent(`<main dir="${dir}">${html}</main>`);
+          const faces = (await page.evaluate(`[...document.querySelectorAll('li > *')].map((face) => {
+            const range = document.createRange();
+            range.selectNodeContents(face);
+            const [{ left, right }, box] = [range.getBoundingClientRect(), face.getBoundingClientRect()];
+            const colour = getComputedStyle(face).backgroundColor.match(/\\d+/g).map(Number);
+            range.setEnd(face.firstChild, 1);
+            const isSignFirst = range.getBoundingClientRect().left === left;
+            return { text: face.textContent, left, right, box: [box.left, box.right], colour, isSignFirst };
+          })`)) as readonly Face[];
+          assert.deepEqual(
+            faces.map(({ text }) => text),
+            ['AO', 'U', 'AO', 'AO', 'AO', '+9995'],
+          );
+          for (const [index, { left, right, box }] of faces.entries()) {
+            const [start = 0, end = 0] = box;
+            assert.ok(start <= left && right <= end, `${index} is wider than its face`);
+            // The next face has a ring of two pixels.
+            const next = faces[index + 1]?.box;
+            if (next && dir === 'ltr') assert.ok(right <= (next[0] as number) - 2, `${index} is covered`);
+            if (next && dir === 'rtl') assert.ok(left >= (next[1] as number) + 2, `${index} is covered`);
+          }
+          assert.equal(faces.at(-1)?.isSignFirst, true);
+          const colours = faces.slice(0, -1).map(({ colour }) => colour);
+          for (const [index, colour] of colours.entries()) {
+            const before = colours[index - 1] ?? [0, 0, 0];
+            const distance = colour.reduce(
+              (sum, part, at) => sum + Math.abs(part - (before[at] as number)),
+              0,
+            );
+            assert.ok(distance > 50, `${before} and ${colour} are alike`);
+          }
+        });
+      });
+    }
   });
 }

@@ -7,8 +7,8 @@ import { reasonOf, within } from './deadline.ts';
  */
 export type Token = string | (() => string | Promise<string>);
 
-/** What a header can transfer: an error page is no token. */
-const TOKEN = /^[\w.~+/=-]+$/;
+/** A JWT: the text of an error, such as `Unauthorized`, is no token. */
+const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 /** Caches a token until the server rejects it. */
 export class TokenSource {

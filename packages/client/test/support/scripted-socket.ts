@@ -72,7 +72,7 @@ export async function withScriptedSocket(
   });
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
-  const client = new RollcallClient({ url, token: () => 't', ...options });
+  const client = new RollcallClient({ url, token: () => 'a.b.c', ...options });
   try {
     const of = (wanted: string) => frames.filter(({ op }) => op === wanted);
     await use({ client, frames, opened: () => opened, open: () => sockets.clients.size, of });

@@ -20,7 +20,7 @@ export interface Watching {
 export const watching = <Result>(
   script: Script,
   use: (watching: Watching) => Promise<Result>,
-  { token = () => 't', ...options }: Partial<WatchOptions> & { token?: () => string } = {},
+  { token = () => 'a.b.c', ...options }: Partial<WatchOptions> & { token?: () => string } = {},
 ) =>
   withScriptedClient(
     script,

@@ -163,14 +163,19 @@ const VIEWS: Readonly<Record<string, readonly FunctionComponent[]>> = {
   everything: [Me, Others, Status, Viewer, Members],
 };
 
-/** Can render the provider again, and nothing in it. */
-function Root({ client, children }: rollcall.RollcallProviderProps): ReactElement {
+/** Can render the provider again, and nothing in it; and give it the client of another user, whose token is in the URL. */
+function Root({ client: first, children }: rollcall.RollcallProviderProps): ReactElement {
   const [round, setRound] = useState(0);
+  const [client, setClient] = useState(first);
   const groupID = parameters().get('group') ?? undefined;
   return createElement(StrictMode, null, [
     createElement(rollcall.RollcallProvider, { key: 'provider', client, groupID, children }),
     shown('round', round),
     button('again', () => setRound(round + 1)),
+    button('login', () => {
+      void client.close();
+      setClient(clientOf(parameters().get('url') ?? '', parameters().get('other') ?? ''));
+    }),
   ]);
 }
 
