@@ -53,7 +53,7 @@ describe('sockets on two processes', { skip }, () => {
       for (const project of projects) project.close();
     }));
 
-  test('a connectionID that is back on another process within 2 seconds has what it held, after a break, a stop or a kill, and nobody sees a departure', () =>
+  test('a connectionID that is back on another process within 2 seconds has what it held after a break, a stop or a kill, and no reader sees a departure', () =>
     withSharedServers(async (servers) => {
       const settings = { ...KNOWN, ROLLCALL_PRESENCE_TTL_SECONDS: `${TTL_SECONDS}` };
       const options = { processes: 3, port: 0, ...servers, settings, onLine: showFailures };
