@@ -81,8 +81,8 @@ export interface PresenceUpdate extends PresenceScope {
 }
 
 /**
- * `refresh`: unless the hold is live, at this location, for this membership and of no other lease. `takeOver`: the same, of whichever
- * lease. `unleased`: where the hold is live and of another lease, so that its connection is open on another process.
+ * `refresh`: unless the hold is live, at this location, for this membership and of no other lease. `takeOver`: the same, of any lease.
+ * `unleased`: where the hold is live and of another lease, so that its connection is open on another process.
  */
 export type HoldCondition = 'refresh' | 'takeOver' | 'unleased';
 
@@ -263,10 +263,7 @@ export interface PresenceSnapshot extends PresentUsers {
 }
 
 /** How much presence there is, in all projects: holds, and groups with at least one. */
-export interface PresenceCount {
-  readonly presences: number;
-  readonly groups: number;
-}
+export type PresenceCount = Readonly<Record<'presences' | 'groups', number>>;
 
 export interface PresenceStore {
   /** The durations and errors of the driver: docs/metrics.md names them. Reading them calls no server. */
