@@ -108,8 +108,12 @@ export class HeldPresence {
     const holds = await this.presence.holdsOf({ project, groupId, userId, connection: name, now: this.now });
     if (holds.length === 0) return;
     const group = this.#groupOf(project, groupId);
-    if (connection.takeOver(group, writer, holds))
-      await group.put((lease) => this.#putAll([connection], group, { lease, condition: 'takeOver' }));
+    let isAny = false;
+    await group.put(async (lease) => {
+      // Again with another lease: where the first had ended, the holds of other leases were forgotten when it was replaced.
+      if (connection.takeOver(group, writer, holds)) isAny = true;
+      if (isAny) await this.#putAll([connection], group, { lease, condition: 'takeOver' });
+    });
   }
 
   get now(): number {

@@ -68,10 +68,24 @@ export async function logIn(
   try {
     await clients.user(writer);
     const connection = await heldPresence.open(writer.project, writer.userId, connectionID ?? null);
-    if (connectionID !== undefined) await heldPresence.takeOver(connection, writer);
+    if (connectionID !== undefined) await takeOver(heldPresence, connection, writer);
     return { ...verified, permit, connection, isNamed: connectionID !== undefined };
   } catch (error) {
     permit.release();
+    throw error;
+  }
+}
+
+/** Where it fails, the login does: no socket would close the connection, and what it holds would be renewed for ever. */
+async function takeOver(
+  heldPresence: SocketServices['heldPresence'],
+  connection: PresenceConnection,
+  writer: Login['writer'],
+): Promise<void> {
+  try {
+    await heldPresence.takeOver(connection, writer);
+  } catch (error) {
+    connection.close(GRACE_MS).catch(() => {});
     throw error;
   }
 }
