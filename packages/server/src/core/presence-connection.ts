@@ -42,6 +42,7 @@ export class PresenceConnection {
   /** By region. */
   readonly #holds = new Map<Group, Map<Json, Hold>>();
   #size = 0;
+  #hasTakenOver = false;
   #sockets = 1;
   /** When what it holds ends; null while it is open. */
   #endsAt: number | null = null;
@@ -117,7 +118,7 @@ export class PresenceConnection {
 
   remember(group: Group, writer: ClientWriter, { region, location, data }: PresenceChange): void {
     const holds = this.#holds.get(group) ?? this.#begin(group);
-    const hold = holdIn(holds, region);
+    const hold = this.#holdIn(holds, region);
     if (hold === undefined) {
       holds.set(region, {
         writer,
@@ -149,13 +150,15 @@ export class PresenceConnection {
       const change = { kind: 'ephemeral', groupId: group.groupId, location, region } as const;
       if (!known.has(region)) this.remember(group, writer, data === null ? change : { ...change, data });
     }
-    return this.#size > before;
+    const isAny = this.#size > before;
+    this.#hasTakenOver ||= isAny;
+    return isAny;
   }
 
   /** The engine has not answered, so it may hold the location: that is released like the others, and not set again. */
   rememberUnknown(group: Group, writer: ClientWriter, change: PresenceChange): void {
     const holds = this.#holds.get(group);
-    if (holds !== undefined && holdIn(holds, change.region) !== undefined) return;
+    if (holds !== undefined && this.#holdIn(holds, change.region) !== undefined) return;
     this.remember(group, writer, change);
     (this.#holds.get(group)?.get(change.region) as Hold).isEnded = true;
   }
@@ -275,23 +278,23 @@ export class PresenceConnection {
     };
   }
 
+  /** The hold of a region. One that was taken over has the name of a long region, until an update has the region's text. */
+  #holdIn(holds: Map<Json, Hold>, region: Json): Hold | undefined {
+    const known = holds.get(region);
+    if (known !== undefined || !this.#hasTakenOver) return known;
+    const name = regionHash(region);
+    const named = holds.get(name);
+    if (named === undefined) return undefined;
+    holds.delete(name);
+    holds.set(region, named);
+    return named;
+  }
+
   #isHeld({ groupId, region }: PresenceChange): boolean {
     for (const [group, holds] of this.#holds)
-      if (group.groupId === groupId && holdIn(holds, region) !== undefined) return true;
+      if (group.groupId === groupId && this.#holdIn(holds, region) !== undefined) return true;
     return false;
   }
-}
-
-/** The hold of a region. One that was taken over has the name of a long region, until an update has the region's text. */
-function holdIn(holds: Map<Json, Hold>, region: Json): Hold | undefined {
-  const known = holds.get(region);
-  if (known !== undefined || holds.size === 0) return known;
-  const name = regionHash(region);
-  const named = holds.get(name);
-  if (named === undefined) return undefined;
-  holds.delete(name);
-  holds.set(region, named);
-  return named;
 }
 
 function countOf(holds: ReadonlyMap<Json, Hold>): number {
