@@ -13,7 +13,7 @@ const GROUPS = 1_000;
 const MEMBERS = 2_500;
 const BODY_LIMIT = 32 * 1_024 ** 2;
 /** Connections that each use a processor of the server, and writers of the store. */
-const BUSY = 4;
+const BUSY = 2;
 const WRITERS = 4;
 
 const ids = (prefix: string, count: number) =>

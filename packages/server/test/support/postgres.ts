@@ -28,13 +28,14 @@ async function skipReason(): Promise<string | false> {
 
 /** Creates an empty database, drops an existing one of that name, and returns its URL. */
 export async function createDatabase(name: string): Promise<string> {
-  await dropDatabase(name);
   await withAdmin(async (client) => {
-    await client.query(`CREATE DATABASE ${pg.escapeIdentifier(name)}`);
+    const database = pg.escapeIdentifier(name);
+    await client.query(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`);
+    await client.query(`CREATE DATABASE ${database}`);
     // A deadlock must be detected, and counted, before a lock timeout ends the wait.
-    await client.query(`ALTER DATABASE ${pg.escapeIdentifier(name)} SET deadlock_timeout = '5ms'`);
+    await client.query(`ALTER DATABASE ${database} SET deadlock_timeout = '5ms'`);
     // Nothing here must survive a crash of the machine, and a commit does not wait for a disk that is busy with other tests.
-    await client.query(`ALTER DATABASE ${pg.escapeIdentifier(name)} SET synchronous_commit = off`);
+    await client.query(`ALTER DATABASE ${database} SET synchronous_commit = off`);
   });
   const url = new URL(postgresUrl());
   url.pathname = `/${name}`;
