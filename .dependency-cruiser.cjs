@@ -94,6 +94,13 @@ module.exports = {
       to: { path: '^packages/', pathNot: `^${server}/$1/` },
     },
     {
+      name: 'node-http-has-one-importer',
+      comment: 'Its values are taken from values/node-http.ts, which says why.',
+      severity: 'error',
+      from: { path: `^${server}/` },
+      to: { path: '^(node:)?http$', dependencyTypesNot: ['type-only'] },
+    },
+    {
       name: 'writes-have-one-seam',
       comment: 'StoreWrites orders and follows up every change; the command line writes beside a server.',
       severity: 'error',

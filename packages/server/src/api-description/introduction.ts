@@ -1,8 +1,8 @@
 /** The prose of the description before and beside the operations. */
 import { limits } from '@rollcall/protocol';
+import { withCommas } from '../values/with-commas.ts';
 
 const hours = limits.TOKEN_MAX_AGE_SECONDS / 3_600;
-const number = (value: number) => value.toLocaleString('en');
 
 export const INTRODUCTION = `
 Rollcall knows **who belongs** (users, groups, memberships), **how to reach them** (notification preferences) and **who
@@ -52,8 +52,8 @@ the request names and that does not exist.
 
 ## Paging
 
-Long lists come in pages, in a fixed order: \`limit\` (${number(limits.PAGE_DEFAULT_LIMIT)}, at most
-${number(limits.PAGE_MAX_LIMIT)}) and the \`token\` of the page before. Entries that come and go in between never make
+Long lists come in pages, in a fixed order: \`limit\` (${withCommas(limits.PAGE_DEFAULT_LIMIT)}, at most
+${withCommas(limits.PAGE_MAX_LIMIT)}) and the \`token\` of the page before. Entries that come and go in between never make
 another one appear twice or vanish.
 
 ## Concurrency

@@ -2,7 +2,8 @@
  * A plain HTTP client that sends a path exactly as it is given. (`fetch` resolves `%2E%2E` and repairs malformed escapes,
  * which some of the tests are about.)
  */
-import { type Agent, type IncomingHttpHeaders, request } from 'node:http';
+import type { Agent, IncomingHttpHeaders } from 'node:http';
+import { http } from '../../src/values/node-http.ts';
 
 /** A complete response. */
 export class Answer {
@@ -36,7 +37,7 @@ export function send(url: string, method: string, path: string, outgoing: Outgoi
   const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
   return new Promise((resolve, reject) => {
     const options = { hostname, port, method, path, headers: { ...length, ...headers }, agent };
-    const outgoing = request(options, (incoming) => {
+    const outgoing = http.request(options, (incoming) => {
       const chunks: Buffer[] = [];
       incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
       incoming.on('error', reject);

@@ -1,7 +1,7 @@
 /** A client of one project: requests with its token, and reads of its whole state. */
 import assert from 'node:assert/strict';
-import { Agent } from 'node:http';
 import type { Group, GroupEntry, GroupItem, Static, User, UserItem } from '@rollcall/protocol';
+import { http } from '../../src/values/node-http.ts';
 import { expectOk } from './expect.ts';
 import { type Answer, send } from './http-client.ts';
 import { jwt, seconds } from './jwt.ts';
@@ -26,7 +26,7 @@ export class Project {
   readonly id: string;
   readonly secret: string;
   readonly token: string;
-  readonly #agent = new Agent({ keepAlive: true });
+  readonly #agent = new http.Agent({ keepAlive: true });
 
   constructor(url: string, id: string, secret: string, token: string) {
     this.url = url;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { http } from '../../src/values/node-http.ts';
 import { EventParser, type StreamEvent } from './event-parser.ts';
 import { Arrivals } from './waiting.ts';
 
@@ -37,7 +38,7 @@ export class StreamReader {
     headers: Record<string, string> = {},
   ): Promise<StreamReader> {
     const sent = { authorization: `Bearer ${token}`, accept: 'text/event-stream', ...headers };
-    const outgoing = request(new URL(path, url), { headers: sent, agent: false });
+    const outgoing = http.request(new URL(path, url), { headers: sent, agent: false });
     const reader = new StreamReader(outgoing);
     outgoing.on('response', (answer) => reader.#read(answer));
     outgoing.end();

@@ -1,16 +1,11 @@
 /** A receiver of webhooks on this machine, which records what it gets. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { RecordedChange, WebhookDelivery } from '@rollcall/protocol';
 import { Webhook } from 'standardwebhooks';
+import { http } from '../../src/values/node-http.ts';
 import { expectOk } from './expect.ts';
 import type { Project } from './project-client.ts';
 import { Arrivals } from './waiting.ts';
@@ -43,7 +38,7 @@ export class WebhookReceiver {
   }
 
   static async open(): Promise<WebhookReceiver> {
-    const server = createServer().listen(0, '127.0.0.1');
+    const server = http.createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     return new WebhookReceiver(server);
   }

@@ -1,6 +1,7 @@
+import { withCommas } from '../../values/with-commas.ts';
 import type { Schema } from '../openapi-document.ts';
 
-const number = (value: unknown) => Number(value).toLocaleString('en');
+const number = (value: unknown) => withCommas(Number(value));
 
 export function boundsOf(schema: Schema): string[] {
   const { format, minimum, maximum, minLength, maxLength, minProperties, maxProperties } = schema;

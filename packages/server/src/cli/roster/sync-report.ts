@@ -1,4 +1,5 @@
 import type { ChangeCounts } from '@rollcall/protocol';
+import { withCommas } from '../../values/with-commas.ts';
 import { amount } from '../amount.ts';
 import type { SyncSummary } from './sync-roster.ts';
 
@@ -26,16 +27,14 @@ export function textSummary(summary: SyncSummary, dryRun: boolean): string {
     ...heading,
     '          created    updated  unchanged',
     ...rows,
-    `${number(rejected)} rejected, ${seconds} s`,
+    `${withCommas(rejected)} rejected, ${seconds} s`,
   ].join('\n');
 }
-
-const number = (value: number) => value.toLocaleString('en-US');
 
 const rowOf = (what: string, { created, updated, unchanged }: ChangeCounts) =>
   what.padEnd(8) +
   [created, updated, unchanged]
-    .map((count) => number(count).padStart(11))
+    .map((count) => withCommas(count).padStart(11))
     .join('')
     .slice(2);
 

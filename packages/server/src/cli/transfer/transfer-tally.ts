@@ -1,4 +1,5 @@
 import { RECORD_TYPES, type RecordType, type TransferRecord } from '../../store/transfer-records.ts';
+import { withCommas } from '../../values/with-commas.ts';
 import { amount } from '../amount.ts';
 import type { ProgressDisplay } from '../progress-display.ts';
 
@@ -59,7 +60,7 @@ export class TransferTally {
   }
 
   #shown(name: string): string {
-    return (this.#counts.get(name) ?? 0).toLocaleString('en-US');
+    return withCommas(this.#counts.get(name) ?? 0);
   }
 
   #seconds(): number {

@@ -15,6 +15,7 @@ import type { ListName } from '../../core/page-token.ts';
 import type { PresencePage } from '../../core/presence-reading.ts';
 import type { StreamRequest } from '../../realtime/sessions/stream-request.ts';
 import type { PageRequest } from '../../values/page.ts';
+import { withCommas } from '../../values/with-commas.ts';
 import { readPositionId } from '../../wire/event-text.ts';
 import { countBody } from '../../wire/json-answer.ts';
 import { presentPresence } from '../../wire/presenters.ts';
@@ -81,7 +82,7 @@ const PRESENCE_STREAM: StreamDefinition = {
 
 export const PRESENCE_DESCRIPTION = `
 A user set \`deleted\` is not shown, and neither are the users of a group set \`deleted\`. A page also ends with the entry
-that makes it larger than ${limits.PRESENCE_PAGE_MAX_BYTES.toLocaleString('en')} bytes: go by its token.
+that makes it larger than ${withCommas(limits.PRESENCE_PAGE_MAX_BYTES)} bytes: go by its token.
 
 With \`Accept: text/event-stream\` the answer is a stream of server-sent events: a \`snapshot\` of the reading, then
 \`arrived\`, \`departed\` and \`durable\` as they happen. It takes no \`limit\`, \`token\` and \`count_only\`, and goes on after a

@@ -16,6 +16,7 @@ import {
 import { threadNotFound } from '../../core/conversation-errors.ts';
 import { checkMessageTimes } from '../../core/conversation-times.ts';
 import type { FoundMessage, MessageListRequest, MessagePage } from '../../store/ports/messages.ts';
+import { withCommas } from '../../values/with-commas.ts';
 import { presentMessage } from '../../wire/conversation-presenters.ts';
 import { appended, created, done } from '../../wire/json-answer.ts';
 import { etag, precondition, taggedReply } from '../conditions.ts';
@@ -112,7 +113,7 @@ const CREATION_EXAMPLE = {
 const listMessages = operation('GET /v1/threads/:id/messages', {
   id: 'listMessages',
   summary: 'List the messages of a thread',
-  description: `Deleted messages are listed too, with empty content. A page also ends with the message that makes it larger than ${limits.CONVERSATION_PAGE_MAX_BYTES.toLocaleString('en')} bytes: go by its token.\n\n${STREAM_DESCRIPTION}`,
+  description: `Deleted messages are listed too, with empty content. A page also ends with the message that makes it larger than ${withCommas(limits.CONVERSATION_PAGE_MAX_BYTES)} bytes: go by its token.\n\n${STREAM_DESCRIPTION}`,
   query: MessageListQuery,
   list: messageListOf,
   answer: messageListAnswer(MESSAGES_STREAM),

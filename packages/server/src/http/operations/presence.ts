@@ -11,6 +11,7 @@ import {
 } from '@rollcall/protocol';
 import { presenceChange } from '../../core/presence-change.ts';
 import { inspectPresence } from '../../core/presence-rules.ts';
+import { withCommas } from '../../values/with-commas.ts';
 import { done } from '../../wire/json-answer.ts';
 import { presentPresence, presentUpdatesApplied } from '../../wire/presenters.ts';
 import { callersWords } from '../older-names.ts';
@@ -55,12 +56,12 @@ const putPresence = operation('PUT /v1/users/:id/presence', {
   summary: 'Set a user present at a location, or absent from it',
   description: `
 - **Ephemeral** (the default): ends 30 seconds after its last update, unless the operator has set another time. Repeat it while the user is there.
-- **Durable**: where the user was last, with the time; stored until it is replaced. A user has at most ${limits.DURABLE_LOCATIONS_MAX.toLocaleString('en')} in a group, with 1 MiB of text; more ends the oldest.
+- **Durable**: where the user was last, with the time; stored until it is replaced. A user has at most ${withCommas(limits.DURABLE_LOCATIONS_MAX)} in a group, with 1 MiB of text; more ends the oldest.
 - **Exclusive**: with \`exclusiveWithin\`, the user is at one location within that wider one, and leaves the location before.
 - **Absent**: ends the ephemeral presence at exactly this location. No effect for a user who is not there.
 - **Connections**: with \`connectionID\`, the location is held by that connection, such as a tab. The user is there as long as one connection or an update without one holds it; in an exclusive region, at the location of the holder that moved last. \`absent\` with \`connectionID\` ends that hold alone.
-- **Data**: \`data\` is a JSON object of at most ${limits.PRESENCE_DATA_MAX_BYTES.toLocaleString('en')} bytes that readings and streams show with \`expand=data\`.
-- **Bounds**: of a user in a group, at most ${limits.EPHEMERAL_LOCATIONS_MAX} ephemeral locations of ${limits.EPHEMERAL_LOCATIONS_MAX_BYTES.toLocaleString('en')} bytes of JSON together. One that exceeds them ends those of the user's others that would have ended first.`.trim(),
+- **Data**: \`data\` is a JSON object of at most ${withCommas(limits.PRESENCE_DATA_MAX_BYTES)} bytes that readings and streams show with \`expand=data\`.
+- **Bounds**: of a user in a group, at most ${limits.EPHEMERAL_LOCATIONS_MAX} ephemeral locations of ${withCommas(limits.EPHEMERAL_LOCATIONS_MAX_BYTES)} bytes of JSON together. One that exceeds them ends those of the user's others that would have ended first.`.trim(),
   body: {
     schema: PresenceWrite,
     examples: {
@@ -95,7 +96,7 @@ const putPresences = operation('PUT /v1/presence', {
   id: 'putPresences',
   summary: 'Set many users present or absent, each on its own',
   description: `
-For a gateway that refreshes many users: up to ${limits.PRESENCE_UPDATES_MAX.toLocaleString('en')} updates, each with \`userID\` and the fields of the single call.
+For a gateway that refreshes many users: up to ${withCommas(limits.PRESENCE_UPDATES_MAX)} updates, each with \`userID\` and the fields of the single call.
 
 - **Not atomic.** An update of a user who may not be present is left out and listed in \`refused\`; all others are applied.
 - A validation error (an unexpected, missing or invalid field) rejects the whole request, and nothing is applied.

@@ -14,6 +14,7 @@ import {
 } from '@rollcall/protocol';
 import { checkThreadTimes } from '../../core/conversation-times.ts';
 import type { ThreadPage } from '../../store/ports/threads.ts';
+import { withCommas } from '../../values/with-commas.ts';
 import { presentThread, presentThreads } from '../../wire/conversation-presenters.ts';
 import { created, done } from '../../wire/json-answer.ts';
 import { precondition, taggedReply } from '../conditions.ts';
@@ -73,7 +74,7 @@ const listThreads = operation('GET /v1/threads', {
   description: `
 Activity is the time of the latest message, or of the creation where there is none. A thread whose activity changes during a
 walk through the pages may be missed by it; all others come exactly once. A page also ends with the thread that makes it
-larger than ${limits.CONVERSATION_PAGE_MAX_BYTES.toLocaleString('en')} bytes, and after a long search for few threads: go by its token.
+larger than ${withCommas(limits.CONVERSATION_PAGE_MAX_BYTES)} bytes, and after a long search for few threads: go by its token.
 
 ${STREAM_DESCRIPTION} The stream needs \`groupID\`, and collects changes for up to a second.`.trim(),
   query: ThreadListQuery,
