@@ -1,5 +1,4 @@
 /** Copies of the model. They share what no write changes in place, such as users and records: each write copies a whole project. */
-import { ModelState } from './model-state.ts';
 import type { World } from './model-world.ts';
 
 export const copyWorld = ({ groups, users, presence, threads, ...counts }: World): World => ({
@@ -18,14 +17,5 @@ export const copyWorld = ({ groups, users, presence, threads, ...counts }: World
   })),
 });
 
-export const copyState = (state: ModelState): ModelState =>
-  Object.assign(new ModelState(state.durableBounds), state, {
-    customers: new Map(state.customers),
-    sessions: copyEach(state.sessions, (session) => ({ ...session })),
-    projects: copyEach(state.projects, ({ record, world, records }) => ({
-      ...{ record, world: copyWorld(world), records: [...records] },
-    })),
-  });
-
-const copyEach = <Key, Value>(map: Map<Key, Value>, copy: (value: Value) => Value) =>
+export const copyEach = <Key, Value>(map: Map<Key, Value>, copy: (value: Value) => Value) =>
   new Map(Array.from(map, ([key, value]) => [key, copy(value)]));
