@@ -23,7 +23,8 @@ import { watchContract } from './presence/watch-contract.ts';
 import { watchEventContract } from './presence/watch-event-contract.ts';
 import { watchHistoryContract } from './presence/watch-history-contract.ts';
 
-const SUBJECTS: Readonly<Record<string, (rule: Rule) => void>> = {
+/** Rules of crowds are of one group with very many users or locations. */
+const SUBJECTS: Readonly<Record<string, (rule: Rule, crowdRule: Rule) => void>> = {
   updates: updateContract,
   deadlines: deadlineContract,
   readings: readingContract,
@@ -44,10 +45,15 @@ const SUBJECTS: Readonly<Record<string, (rule: Rule) => void>> = {
   snapshots: snapshotContract,
 };
 
-/** Registers the whole contract as a suite called `name`; every test has an engine of its own, with nothing in it. */
-export function presenceStoreContract(name: string, makeStores: MakePresenceStores): void {
+/**
+ * Registers the whole contract as a suite called `name`; every test has an engine of its own, with nothing in it. Without
+ * crowds, where the same engine is tested with them elsewhere and only the connection differs.
+ */
+export function presenceStoreContract(name: string, makeStores: MakePresenceStores, hasCrowds = true): void {
   const rule: Rule = (sentence, body) => void test(sentence, inScene(makeStores, body));
+  const crowdRule: Rule = hasCrowds ? rule : () => {};
   describe(`the PresenceStore contract: ${name}`, () => {
-    for (const [subject, contract] of Object.entries(SUBJECTS)) describe(subject, () => contract(rule));
+    for (const [subject, contract] of Object.entries(SUBJECTS))
+      describe(subject, () => contract(rule, crowdRule));
   });
 }

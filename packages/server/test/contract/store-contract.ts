@@ -5,7 +5,7 @@
 import { after, before, describe } from 'node:test';
 import { batchContract } from './store/batch-contract.ts';
 import { batchErrorContract } from './store/batch-error-contract.ts';
-import { changeContract } from './store/change-contract.ts';
+import { changeContract, memberChangeContract } from './store/change-contract.ts';
 import { changeTopicContract } from './store/change-topic-contract.ts';
 import { changeWriteContract, webhookChangeContract } from './store/change-write-contract.ts';
 import { conversationFeedContract } from './store/conversation-feed-contract.ts';
@@ -67,7 +67,6 @@ const SUBJECTS: Readonly<Record<string, (lab: StoreLab) => void>> = {
   'changes of writes': changeWriteContract,
   changes: changeContract,
   'topics of changes': changeTopicContract,
-  'large groups': largeGroupContract,
   'packed lists': packedContract,
   'writes at the same moment': manyWritesContract,
   races: raceContract,
@@ -91,9 +90,13 @@ const CONVERSATIONS: Readonly<Record<string, (lab: StoreLab) => void>> = {
 };
 
 /** The contracts with lists of members, which may be packed. */
-const WITH_LISTS = [
-  ...['groups', 'memberships', 'preconditions', 'changes of writes', 'changes', 'large groups', 'races'],
-];
+const WITH_LISTS = ['groups', 'memberships', 'preconditions', 'changes of writes', 'races'];
+
+/** The contracts of long lists of members: those of requests are always packed. */
+const WITH_LONG_LISTS: Readonly<Record<string, (lab: StoreLab) => void>> = {
+  'changes of many members': memberChangeContract,
+  'large groups': largeGroupContract,
+};
 
 /** The contracts whose operations use sessions, transactions and snapshots of a database in every way that there is. */
 const OF_SESSIONS = [
@@ -110,7 +113,10 @@ export function sessionContractSuite(name: string, makeSpace: MakeStoreSpace): v
 export function storeContract(name: string, makeSpace: MakeStoreSpace): void {
   suite(`the Store contract: ${name}`, makeSpace, Object.entries(SUBJECTS));
   const withLists = Object.entries(SUBJECTS).filter(([subject]) => WITH_LISTS.includes(subject));
-  suite(`the Store contract with packed lists: ${name}`, withPackedLists(makeSpace), withLists);
+  suite(`the Store contract with packed lists: ${name}`, withPackedLists(makeSpace), [
+    ...withLists,
+    ...Object.entries(WITH_LONG_LISTS),
+  ]);
 }
 
 /** The part of the contract that streams of messages depend on. */

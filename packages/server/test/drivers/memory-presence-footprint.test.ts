@@ -16,6 +16,8 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 const COUNT = 50_000;
+/** Where the memory of each is measured: maps, which grow by doubling, are as full as with {@link COUNT}. */
+const FEWER = COUNT / 4;
 const START = 1_900_000_000_000;
 const SCOPE = { project: 1, groupId: 'group' };
 /** The most memory of one ephemeral presence, in bytes. */
@@ -45,7 +47,10 @@ function update(index: number, shape: Shape): PresenceUpdate {
 }
 
 async function fill(store: PresenceStore, shape: Shape, count = COUNT): Promise<void> {
-  for (let index = 0; index < count; index += 1) await store.set(update(index, shape));
+  // They are stored in their order. Only the last is awaited, because the runner follows every promise that is.
+  let last: Promise<unknown> | null = null;
+  for (let index = 0; index < count; index += 1) last = store.set(update(index, shape));
+  await last;
 }
 
 /** Several collections: the test runner releases some objects a tick after a collection. */
@@ -102,8 +107,8 @@ describe('the memory of one ephemeral presence', () => {
       await fill(createMemoryPresence(), shape, 2_000);
       const before = await heapBytes();
       await using store = closing(createMemoryPresence());
-      await fill(store, shape);
-      const bytes = ((await heapBytes()) - before) / COUNT;
+      await fill(store, shape, FEWER);
+      const bytes = ((await heapBytes()) - before) / FEWER;
       assert.ok(bytes <= PRESENCE_MAX, `${bytes.toFixed(0)} bytes`);
     });
   }
@@ -212,11 +217,12 @@ test('groups whose last watch has ended take no memory for their events', async 
 });
 
 test('a large group whose users have mostly left takes the memory of the remaining users', async () => {
-  const tries = [await bytesOfThinnedCrowd(), await bytesOfThinnedCrowd(), await bytesOfThinnedCrowd()];
-  // Memory that the test runner releases meanwhile counts among so few users; it does not each time.
-  const bytes = Math.min(...tries);
   // Maps shrink by halves, so each user takes up to a few times as much as in a group that grew.
-  assert.ok(bytes <= 2 * PRESENCE_MAX, `${bytes.toFixed(0)} bytes each`);
+  const most = 2 * PRESENCE_MAX;
+  let bytes = Number.POSITIVE_INFINITY;
+  // Memory that the test runner releases meanwhile counts among so few users; it does not each time.
+  for (let tries = 0; tries < 3 && bytes > most; tries += 1) bytes = await bytesOfThinnedCrowd();
+  assert.ok(bytes <= most, `${bytes.toFixed(0)} bytes each`);
 });
 
 async function bytesOfThinnedCrowd(): Promise<number> {

@@ -225,7 +225,7 @@ describe('batches among other writes of the same groups and users', { skip: skip
           const { created, updated, unchanged } = (await view.applied(items)).groups;
           assert.equal(created + updated + unchanged, groups.length);
         };
-        await together(views.map((view) => times(10, apply(view)))).finally(() => {
+        await together(views.map((view) => times(5, apply(view)))).finally(() => {
           isOver = true;
         });
       };
@@ -264,14 +264,14 @@ describe('batches among other writes of the same groups and users', { skip: skip
         times(count, (number) => untilApplied(() => write(number)));
       const writers = views.flatMap((view, process) => [
         ...[view, view, large(view)].map((batches, writer) =>
-          timesApplied(80, (number) =>
+          timesApplied(40, (number) =>
             batches.applied(batchOf(`g ${process} ${writer}`, number + writer + process)),
           ),
         ),
         ...users
           .slice(0, 6)
-          .map((id) => timesApplied(200, (number) => view.putUser(id, { name: `P${process}-${number}` }))),
-        timesApplied(100, (number) =>
+          .map((id) => timesApplied(100, (number) => view.putUser(id, { name: `P${process}-${number}` }))),
+        timesApplied(50, (number) =>
           view.changeMembers('single', number % 2 === 0 ? { remove: users.slice(0, 5) } : { add: users }),
         ),
       ]);

@@ -2,39 +2,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { PostgresDatabase } from '../../src/store/postgres/connections/postgres-database.ts';
-import { parsePostgresUrl } from '../../src/store/postgres/connections/postgres-url.ts';
-import { ConversationPurge } from '../../src/store/postgres/postgres-conversation-purge.ts';
-import { purgeSlice } from '../../src/store/postgres/postgres-purge.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { appended, Conversation, markdown, plain, textOf } from '../contract/store/conversation.ts';
 import { newRoster } from '../contract/store/roster.ts';
-import { closing } from '../support/closing.ts';
 import { skipsPostgres } from '../support/postgres.ts';
 import { until, within } from '../support/waiting.ts';
 import { counts, rows, withConversation } from './postgres-conversation.ts';
-
-export async function withPurge(
-  url: string,
-  use: (database: PostgresDatabase) => Promise<void>,
-): Promise<void> {
-  await using database = closing(new PostgresDatabase(parsePostgresUrl(url)));
-  await use(database);
-}
-
-const isPurgeDue = async (url: string) =>
-  (await rows(url, 'SELECT 1 FROM deleted_conversations UNION ALL SELECT 1 FROM deleted_threads')).length > 0;
-
-/** A store purges too: what it is removing is left to it. */
-export const purgeAll = (url: string) =>
-  withPurge(url, async (database) => {
-    do {
-      while (await purgeSlice(database));
-      const conversations = new ConversationPurge(database);
-      while (await conversations.run());
-    } while (await isPurgeDue(url));
-  });
+import { purgeToTheEnd } from './purge-all.ts';
 
 /** Fills the thread `t` with so many messages, each of which has a piece, and a participant. */
 async function fill(url: string, key: ProjectKey, messages: number): Promise<void> {
@@ -80,7 +55,7 @@ describe('the purge of conversations on PostgreSQL', { skip: skipsPostgres }, ()
         const left = { ...alone, ...(what === 'thread' && { conversations: 2 }) };
         // The store has begun to remove slices of a deleted project.
         await until('the end of the purge', async () => {
-          await purgeAll(url);
+          await purgeToTheEnd(url);
           return isDeepStrictEqual(await counts(url), left);
         });
         assert.equal(textOf((await staying.message('t', 'm')).content), 'xy');
@@ -111,7 +86,7 @@ describe('the purge of conversations on PostgreSQL', { skip: skipsPostgres }, ()
       await c.deleteGroup('g');
       await c.newThread('t', { groupId: 'h', location: '{"a":"1"}' });
       await c.newMessage('t', 'm', { content: plain('new') });
-      await purgeAll(url);
+      await purgeToTheEnd(url);
       assert.equal((await c.message('t', 'm')).content, plain('new').json);
       assert.deepEqual(await c.threadIds({ location: { location: '{"a":"1"}', partial: false } }), ['t']);
       const { threads, thread_ids: ids, messages, message_ids: messageIds } = await counts(url);

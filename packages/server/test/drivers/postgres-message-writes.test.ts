@@ -17,7 +17,7 @@ import {
   rows,
   withConversation,
 } from './postgres-conversation.ts';
-import { purgeAll, withPurge } from './postgres-conversation-purge.test.ts';
+import { purgeToTheEnd, withPurge } from './purge-all.ts';
 
 /** Waits until another session waits for a lock of this one. */
 async function blockedBy(url: string, client: pg.Client): Promise<void> {
@@ -104,7 +104,7 @@ describe('writes of messages on PostgreSQL', { skip: skipsPostgres }, () => {
       assert.deepEqual(await listed(url), await derived(url));
       assert.deepEqual(await rows(url, PARTICIPANTS_LISTED_WRONG), []);
       for (const group of ['g', 'h']) await c.deleteGroup(group);
-      await purgeAll(url);
+      await purgeToTheEnd(url);
       assert.deepEqual(await counts(url), {});
     }));
 

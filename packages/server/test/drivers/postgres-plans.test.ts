@@ -25,12 +25,12 @@ import { converse, MORE_READS, type Operation, READS, SINGLE, WRITES } from './s
 /** Entries of the lists in the statements. */
 const LISTED = 300;
 /** The final size of the project: groups of ten, and one group `g` of many. */
-const USERS = 40_000;
-const GROUPS = 20_000;
-const LARGE_GROUP = 30_000;
-const DURABLE = 10_000;
-const THREADS = 20_000;
-const MESSAGES = 20_000;
+const USERS = 20_000;
+const GROUPS = 10_000;
+const LARGE_GROUP = 15_000;
+const DURABLE = 7_000;
+const THREADS = 10_000;
+const MESSAGES = 10_000;
 /**
  * Most rows that one step of a plan may produce or discard: a few for each entry of a list, two thousand for a slice of a
  * deleted project. There is more of everything in the project.
@@ -130,7 +130,7 @@ const CONVERSATIONS = [
    FROM threads CROSS JOIN LATERAL (VALUES (0), (conversation_no)) AS list(no) WHERE project_id = $1 AND thread_no >= 1000000`,
   `INSERT INTO messages (project_id, thread_no, seq, id, author_id, type, metadata, created_at, deleted, revision, content,
      content_bytes, position, written_position)
-   SELECT $1, thread_no, 1000 + n, 'z' || n, 'u', 'user_message', '{}', n, n < 19000, 'r', '[]', 2, 1000 + n, 1000 + n
+   SELECT $1, thread_no, 1000 + n, 'z' || n, 'u', 'user_message', '{}', n, n < ${MESSAGES - 1_000}, 'r', '[]', 2, 1000 + n, 1000 + n
    FROM thread_ids, generate_series(0, ${MESSAGES} - 1) n WHERE project_id = $1 AND id = 't'`,
   `INSERT INTO message_ids (project_id, thread_no, created_at, seq, id)
    SELECT project_id, thread_no, created_at, seq, id FROM messages WHERE project_id = $1 AND seq >= 1000`,

@@ -9,7 +9,7 @@ import { ownDatabase, skipsPostgres } from '../support/postgres.ts';
 
 /** A failure prints its seed; ROLLCALL_TEST_SEED sets that one, or a new one. */
 const SEEDS =
-  process.env.ROLLCALL_TEST_SEED === undefined ? [1, 8, 10] : [Number(process.env.ROLLCALL_TEST_SEED)];
+  process.env.ROLLCALL_TEST_SEED === undefined ? [8, 10] : [Number(process.env.ROLLCALL_TEST_SEED)];
 // More projects at once than the store has connections would wait for each other, on a busy machine for too long.
 const SIZE = { projects: 8, rounds: 100, openings: 2 };
 

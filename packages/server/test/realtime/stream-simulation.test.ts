@@ -7,11 +7,11 @@ import { withStreams } from './stream-world.ts';
 
 const SEEDS =
   process.env.ROLLCALL_TEST_SEED === undefined
-    ? [1, 2, 59, 115, 126, 136]
+    ? [59, 115, 126, 136]
     : [Number(process.env.ROLLCALL_TEST_SEED)];
 /** In 303 streams open between durable updates and their events, 506 resumes, and 516 merges arrivals away. */
-const EXPANDED_SEEDS = process.env.ROLLCALL_TEST_SEED === undefined ? [1, 303, 506, 516] : SEEDS;
-const BOUNDED_SEEDS = 4;
+const EXPANDED_SEEDS = process.env.ROLLCALL_TEST_SEED === undefined ? [303, 506, 516] : SEEDS;
+const BOUNDED_SEEDS = 2;
 const ROUNDS = 80;
 /** Two processes with a small write budget, so that changes are merged now and then. */
 const TWO_BUSY = { writesPerSecond: [40, 40] };
@@ -39,6 +39,7 @@ describe('the simulation of streams', () => {
   }
 
   test('the simulation of streams resumes at least some streams', { skip: SEEDS.length < 2 }, () => {
+    console.log('RESUMED', resumed);
     assert.ok(resumed >= 20, `${resumed}`);
   });
 });

@@ -14,7 +14,8 @@ import type { BatchOutcome, BatchRequest, UnknownReference } from '../../src/sto
 import { toStored } from '../../src/store/stored-write.ts';
 import type { ConditionalContext } from '../../src/store/write-context.ts';
 import { BY_TEST } from '../support/origin.ts';
-import { changesBetween, copyWorld, unknownAmong, type World, writeGroup, writeUser } from './model-world.ts';
+import { copyWorld } from './model-copies.ts';
+import { changesBetween, unknownAmong, type World, writeGroup, writeUser } from './model-world.ts';
 
 const validateBatch = validator(Batch);
 

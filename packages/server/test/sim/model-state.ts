@@ -4,6 +4,7 @@ import { DURABLE_BOUNDS, type DurableBounds } from '../../src/store/durable-boun
 import type { ChangeRecord } from '../../src/store/ports/changes.ts';
 import type { CustomerRecord, ProjectRecord } from '../../src/store/ports/projects.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
+import { copyEach, copyWorld } from './model-copies.ts';
 import { emptyWorld, type World } from './model-world.ts';
 
 export interface ModelProject {
@@ -31,6 +32,16 @@ export class ModelState {
     this.durableBounds = durableBounds;
   }
 }
+
+/** A copy that shares only what no write changes in place. */
+export const copyState = (state: ModelState): ModelState =>
+  Object.assign(new ModelState(state.durableBounds), state, {
+    customers: new Map(state.customers),
+    sessions: copyEach(state.sessions, (session) => ({ ...session })),
+    projects: copyEach(state.projects, ({ record, world, records }) => ({
+      ...{ record, world: copyWorld(world), records: [...records] },
+    })),
+  });
 
 export function addProject(state: ModelState, project: Omit<ProjectRecord, 'key'>): ProjectRecord {
   state.projectsEver += 1;

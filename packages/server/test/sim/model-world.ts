@@ -25,6 +25,7 @@ import type { Stored } from '../../src/store/stored-write.ts';
 import type { ConditionalContext, WriteContext } from '../../src/store/write-context.ts';
 import type { Json } from '../../src/values/json.ts';
 import type { ModelThread } from './model-conversation.ts';
+import { copyWorld } from './model-copies.ts';
 
 export interface ModelGroup {
   name: string;
@@ -37,9 +38,7 @@ export interface ModelGroup {
   incarnations: Map<string, number>;
 }
 
-export type ModelUser = { -readonly [Field in keyof UserRecord]: UserRecord[Field] } & {
-  channels: Required<NotificationChannels>;
-};
+export type ModelUser = UserRecord & { readonly channels: Required<NotificationChannels> };
 
 export interface ModelPresence extends DurablePresenceUpdate {
   readonly at: number;
@@ -65,9 +64,6 @@ export const emptyWorld = (): World => ({
   threadsEver: 0,
 });
 
-/** A copy that shares nothing with the original. */
-export const copyWorld = (world: World): World => structuredClone(world);
-
 type Changed = 'created' | 'updated' | 'unchanged';
 
 /** Runs a write on a copy. When it succeeds, the copy replaces the original, and the outcome has its changes. */
@@ -90,9 +86,9 @@ type IsRejoined = (groupId: string, userId: string) => boolean;
 export function changesBetween(before: World, after: World, isRejoined: IsRejoined = () => false): Change[] {
   const removed = [...before.users.keys()].filter((id) => !after.users.has(id));
   return [
-    ...[...after.users].flatMap(([id, user]) =>
-      changesOfResource('user', id, before.users.get(id), user, USER_FIELDS),
-    ),
+    ...[...after.users]
+      .filter(([id, user]) => before.users.get(id) !== user)
+      .flatMap(([id, user]) => changesOfResource('user', id, before.users.get(id), user, USER_FIELDS)),
     ...[...new Set([...before.groups.keys(), ...after.groups.keys()])].flatMap((id) =>
       changesOfGroup(id, isRejoined, before.groups.get(id), after.groups.get(id)),
     ),

@@ -7,7 +7,7 @@ import { Random } from './random.ts';
 
 /** ROLLCALL_TEST_SEED sets a seed: that of a failure, or a new one. */
 const SEEDS =
-  process.env.ROLLCALL_TEST_SEED === undefined ? [1, 2, 3, 4] : [Number(process.env.ROLLCALL_TEST_SEED)];
+  process.env.ROLLCALL_TEST_SEED === undefined ? [1, 2] : [Number(process.env.ROLLCALL_TEST_SEED)];
 const STEPS = 6_000;
 
 describe('the simulation of ephemeral presence', () => {

@@ -7,8 +7,7 @@ import { PresenceSimulation } from './presence-simulation.ts';
 import { Random } from './random.ts';
 
 /** ROLLCALL_TEST_SEED sets a seed: that of a failure, or a new one. */
-const SEEDS =
-  process.env.ROLLCALL_TEST_SEED === undefined ? [1, 2] : [Number(process.env.ROLLCALL_TEST_SEED)];
+const SEEDS = process.env.ROLLCALL_TEST_SEED === undefined ? [3] : [Number(process.env.ROLLCALL_TEST_SEED)];
 const STEPS = 6_000;
 
 describe('random presence operations leave Redis where they leave the naive model', {

@@ -34,7 +34,7 @@ import { changesOf, recordChanges } from './model-changes.ts';
 import { eligibilityOf, putDurablePresence, putDurablePresences } from './model-durable-presence.ts';
 import * as modelMessages from './model-messages.ts';
 import { byId, fields, isAfter, latest, pageOf, passes, totalPageOf, userEntry } from './model-pages.ts';
-import { addProject, ModelState } from './model-state.ts';
+import { addProject, copyState, ModelState } from './model-state.ts';
 import * as modelThreads from './model-threads.ts';
 import { exportedOf, importInto } from './model-transfer.ts';
 import * as model from './model-world.ts';
@@ -195,11 +195,12 @@ export class StoreModel implements Store {
   readonly preferences: PreferenceStore = {
     find: async (key, userId) => this.#read(key).users.get(userId)?.channels ?? null,
     put: async (key, userId, channels, context) => {
-      const user = this.#write(key).users.get(userId);
-      if (user === undefined) return { kind: 'absent' };
-      const before = user.channels;
-      user.channels = { ...before, ...channels };
-      if (JSON.stringify(before) === JSON.stringify(user.channels)) return UNCHANGED;
+      const { users } = this.#write(key);
+      const before = users.get(userId);
+      if (before === undefined) return { kind: 'absent' };
+      const user = { ...before, channels: { ...before.channels, ...channels } };
+      if (JSON.stringify(before) === JSON.stringify(user)) return UNCHANGED;
+      users.set(userId, user);
       const change = {
         type: 'preferences.updated',
         user: userId,
@@ -274,7 +275,7 @@ export class StoreModel implements Store {
   };
 
   readonly transfer: TransferStore = {
-    export: () => exportedOf(structuredClone(this.#state)),
+    export: () => exportedOf(copyState(this.#state)),
     import: (batches) => importInto(this.#state, batches),
   };
 
@@ -285,7 +286,7 @@ export class StoreModel implements Store {
 
   /** An independent copy of the model. */
   copy(): StoreModel {
-    return new StoreModel(structuredClone(this.#state));
+    return new StoreModel(copyState(this.#state));
   }
 
   async ping() {}

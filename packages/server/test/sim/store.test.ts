@@ -8,7 +8,7 @@ import { SMALL_BOUNDS, simulateStore } from './store-simulation.ts';
 
 /** A failure prints its seed; ROLLCALL_TEST_SEED sets that one, or a new one. */
 const SEEDS =
-  process.env.ROLLCALL_TEST_SEED === undefined ? [1, 8, 10] : [Number(process.env.ROLLCALL_TEST_SEED)];
+  process.env.ROLLCALL_TEST_SEED === undefined ? [1, 8] : [Number(process.env.ROLLCALL_TEST_SEED)];
 const SIZE = { projects: 20, rounds: 40, openings: 2 };
 
 async function sqliteSpace(): Promise<StoreSpace> {

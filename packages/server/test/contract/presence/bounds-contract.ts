@@ -78,7 +78,7 @@ const bytesOf = ({ users }: FoundUsers) =>
   users.flatMap(({ locations }) => locations).reduce((sum, location) => sum + Buffer.byteLength(location), 0);
 
 /** The bounds of a user's locations, and of one reading. */
-export function boundsContract(rule: Rule): void {
+export function boundsContract(rule: Rule, crowdRule: Rule): void {
   rule(
     'one location too many ends the one with the earliest deadline, and readers get the event',
     async (scene) => {
@@ -273,7 +273,7 @@ export function boundsContract(rule: Rule): void {
     }
   });
 
-  rule(
+  crowdRule(
     'members at very many locations are removed with events that name each of them once',
     async (scene) => {
       const users = Array.from({ length: 30 }, (_, index) => `u${index + 10}`);
@@ -295,7 +295,7 @@ export function boundsContract(rule: Rule): void {
     },
   );
 
-  rule(
+  crowdRule(
     'a reading that passes over many presences ends early, and names where the next one starts',
     async (scene) => {
       const many = Array.from({ length: READING_MAX_PRESENCES + 500 }, (_, index) => `u${index + 10_000}`);

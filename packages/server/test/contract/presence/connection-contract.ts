@@ -20,7 +20,7 @@ const departed = (location: string, reason: string) => ({
   reason,
 });
 
-export function connectionContract(rule: Rule): void {
+export function connectionContract(rule: Rule, crowdRule: Rule): void {
   rule('a user is at a location until the last connection releases it', async (scene) => {
     const watch = await scene.watch();
     await scene.set('ann', PAGE_1, A);
@@ -177,7 +177,7 @@ export function connectionContract(rule: Rule): void {
     assert.ok(!locations.includes(at({ page: '1' })));
   });
 
-  rule('one hold more than the bound ends the one with the earliest deadline', async (scene) => {
+  crowdRule('one hold more than the bound ends the one with the earliest deadline', async (scene) => {
     const perConnection = limits.HOLDS_MAX / 50;
     const sets = Array.from({ length: limits.HOLDS_MAX }, (_, index) =>
       scene.set('ann', at({ page: `${index % perConnection}` }), {

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { RevisionPage, ThreadChanges } from '../../../src/store/ports/conversation-feed.ts';
 import { appended, Conversation, inBatches, markdown, plain } from './conversation.ts';
+import { withImportedThreads } from './imported-roster.ts';
+import { numbered } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 import { projectOf } from './transfers.ts';
 
@@ -97,10 +99,10 @@ export function conversationFeedContract(lab: StoreLab): void {
       const c = await Conversation.withThread(lab);
       const { kind } = await c.changesSince('t', 99);
       assert.equal(kind, 'gone');
-      for (let index = 0; index < 1_002; index += 1) {
-        await c.newMessage('t', `m${index}`);
-        await c.deleteMessage('t', `m${index}`);
-      }
+      await inBatches(numbered('m', 1_002), async (id) => {
+        await c.newMessage('t', id);
+        await c.deleteMessage('t', id);
+      });
       assert.equal((await c.changesSince('t', 0)).kind, 'gone');
     });
 
@@ -222,11 +224,15 @@ export function conversationFeedContract(lab: StoreLab): void {
       assert.notEqual(await revision(), before);
     });
 
-    test('revisions of very many threads come in pages, each thread once', async () => {
-      const c = await Conversation.in(lab);
-      const ids = Array.from({ length: 2_010 }, (_, index) => `t${index}`);
-      await inBatches(ids, (id) => c.newThread(id, { resolved: id.endsWith('7') }, { now: 5_000 }));
-      assert.deepEqual([...(await walk(c, 'g')).keys()].toSorted(), ids.toSorted());
+    test('revisions of very many threads come in pages, each thread once', () => {
+      const threads = Array.from({ length: 2_010 }, (_, index) => ({
+        ...{ id: `t${index}`, created_at: 5_000 },
+        ...(index % 10 === 7 && { resolved_at: 5_000 }),
+      }));
+      return withImportedThreads(lab, threads, async (c) => {
+        const ids = threads.map(({ id }) => id);
+        assert.deepEqual([...(await walk(c, 'g')).keys()].toSorted(), ids.toSorted());
+      });
     });
   });
 }

@@ -1,5 +1,8 @@
 import type { DurablePresenceUpdate } from '../../../src/store/ports/durable-presence.ts';
-import type { TransferRecord } from '../../../src/store/transfer-records.ts';
+import type { Store } from '../../../src/store/store.ts';
+import type { RecordOf, TransferRecord } from '../../../src/store/transfer-records.ts';
+import type { ProjectKey } from '../../../src/values/project-key.ts';
+import { Conversation } from './conversation.ts';
 import { Roster } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
@@ -8,23 +11,55 @@ export interface ImportedPresence extends DurablePresenceUpdate {
 }
 
 /** A project whose durable presence was imported, with any times and any number of locations, in a store of its own. */
-export function withImportedPresence(
+export const withImportedPresence = (
   lab: StoreLab,
   presence: readonly ImportedPresence[],
   use: (roster: Roster) => Promise<void>,
+): Promise<void> => withImported(lab, rosterOf(presence), (store, key) => use(new Roster(store, key)));
+
+type ImportedThread = Pick<RecordOf<'thread'>, 'id' | 'location' | 'created_at' | 'resolved_at'>;
+
+/** A project whose threads of the group `g` were imported: many are there sooner than by a write of each. */
+export const withImportedThreads = (
+  lab: StoreLab,
+  threads: readonly ImportedThread[],
+  use: (conversation: Conversation) => Promise<void>,
+): Promise<void> => withImported(lab, recordsOf(threads), (store, key) => use(new Conversation(store, key)));
+
+function withImported(
+  lab: StoreLab,
+  records: Iterable<TransferRecord[]>,
+  use: (store: Store, key: ProjectKey) => Promise<void>,
 ): Promise<void> {
+  const project = {
+    type: 'project',
+    id: 'p',
+    customer_id: 'c',
+    name: 'P',
+    secret: 's',
+    created_at: 1,
+  } as const;
   return lab.withStore(async (store) => {
-    await store.transfer.import(batchesOf(presence));
-    const [project] = await store.projects.list(null);
-    await use(new Roster(store, project?.key as string));
+    const batches = async function* () {
+      yield [{ type: 'customer', id: 'c', secret: 's', name: 'C', created_at: 1 } as const, project];
+      yield* records;
+    };
+    await store.transfer.import(batches());
+    const [imported] = await store.projects.list(null);
+    await use(store, imported?.key as string);
   });
 }
 
-async function* batchesOf(presence: readonly ImportedPresence[]): AsyncGenerator<TransferRecord[]> {
-  yield [
-    { type: 'customer', id: 'c', secret: 's', name: 'C', created_at: 1 },
-    { type: 'project', id: 'p', customer_id: 'c', name: 'P', secret: 's', created_at: 1 },
-  ];
+function* recordsOf(threads: readonly ImportedThread[]): Generator<TransferRecord[]> {
+  yield [{ type: 'group', project: 'p', id: 'g', name: 'g', revision: 'r' }];
+  for (let start = 0; start < threads.length; start += 1_000)
+    yield threads.slice(start, start + 1_000).map((thread) => ({
+      ...({ type: 'thread', project: 'p', group: 'g', name: thread.id, revision: 'r' } as const),
+      ...thread,
+    }));
+}
+
+function* rosterOf(presence: readonly ImportedPresence[]): Generator<TransferRecord[]> {
   const groups = Map.groupBy(presence, ({ groupId }) => groupId);
   const users = new Set(presence.map(({ userId }) => userId));
   const times = { created_at: 1, updated_at: 1, revision: 'r' };

@@ -20,6 +20,8 @@ export class StoreLab {
   readonly makeSpace: MakeStoreSpace;
   #space: StoreSpace | null = null;
   #store: Store | null = null;
+  #empty: Promise<Store> | null = null;
+  readonly #opened = new AsyncDisposableStack();
 
   constructor(makeSpace: MakeStoreSpace) {
     this.makeSpace = makeSpace;
@@ -33,13 +35,24 @@ export class StoreLab {
   async close(): Promise<void> {
     await this.#store?.close();
     await this.#space?.remove();
+    await this.#opened.disposeAsync();
   }
 
   /** Runs `use` with an empty store of its own. */
   async withStore(use: (store: Store) => Promise<void>): Promise<void> {
     await using opened = new AsyncDisposableStack();
+    await use(await this.#newStore(opened));
+  }
+
+  /** A second store that the tests share: what they do must leave it empty. */
+  get emptyStore(): Promise<Store> {
+    this.#empty ??= this.#newStore(this.#opened);
+    return this.#empty;
+  }
+
+  async #newStore(opened: AsyncDisposableStack): Promise<Store> {
     const space = opened.adopt(await this.makeSpace(), ({ remove }) => remove());
-    await use(opened.adopt(await space.open(), (store) => store.close()));
+    return opened.adopt(await space.open(), (store) => store.close());
   }
 
   /** The store that the tests share. */

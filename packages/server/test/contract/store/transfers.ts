@@ -25,6 +25,9 @@ export async function exported(store: Store): Promise<TransferRecord[]> {
   return [...Map.groupBy(records, ({ type }) => type).values()].flatMap(inOrderOfText);
 }
 
+const besideKey = async (store: Store): Promise<TransferRecord[]> =>
+  (await exported(store)).filter(({ type }) => type !== 'service_key');
+
 export const inOrderOfText = <Item extends object>(items: readonly Item[]): Item[] =>
   items
     .map((item) => ({ item, text: JSON.stringify(Object.entries(item).sort()) }))
@@ -43,6 +46,27 @@ export async function expectRejected(
       (error) => error instanceof TransferError && error.record === records[at],
     );
 }
+
+/** Expects the same of the store that stays empty. */
+export async function expectRejectedByEmpty(
+  lab: StoreLab,
+  records: readonly TransferRecord[],
+): Promise<void> {
+  await expectRejected(await lab.emptyStore, records);
+  assert.deepEqual(await besideKey(await lab.emptyStore), []);
+}
+
+/** Expects that a store takes `whole` after it has rejected the others. */
+export const expectTakenAfter = (
+  lab: StoreLab,
+  rejected: readonly (readonly TransferRecord[])[],
+  whole: readonly TransferRecord[],
+): Promise<void> =>
+  lab.withStore(async (to) => {
+    for (const records of rejected) await expectRejected(to, records);
+    await to.transfer.import(oneByOne(whole));
+    assert.deepEqual(await besideKey(to), whole);
+  });
 
 async function* atOnce(records: readonly TransferRecord[]) {
   yield records;
