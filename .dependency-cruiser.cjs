@@ -108,6 +108,13 @@ module.exports = {
       to: { path: '^node_modules/@opentelemetry/' },
     },
     {
+      name: 'http-comes-without-fetch',
+      comment: 'An import of node:http loads fetch too: values/node-http.ts does not.',
+      severity: 'error',
+      from: { path: `^${server}/` },
+      to: { path: '^(node:)?http$', dependencyTypesNot: ['type-only'] },
+    },
+    {
       name: 'drivers-know-only-their-port',
       severity: 'error',
       from: { path: `^${server}/(store|presence|broker)/([a-z-]+)/` },

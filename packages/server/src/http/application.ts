@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { localUrl } from '../config/local-url.ts';
@@ -7,6 +7,7 @@ import type { Caller } from '../core/caller.ts';
 import { runWithin } from '../tracing/request-span.ts';
 import { readTraceparent } from '../tracing/traceparent.ts';
 import type { ServerSpan } from '../tracing/tracing.ts';
+import { http } from '../values/node-http.ts';
 import { errorBody, JSON_TYPE } from '../wire/json-answer.ts';
 import { bodyHeadError, hasDeclaredBody, receiveBody } from './bodies/receive-body.ts';
 import { ReceivedBody } from './bodies/received-body.ts';
@@ -100,7 +101,7 @@ export class Application {
 
   /** The exchange of a request for which Node has made no response. */
   #upgradeOf(request: IncomingMessage): RoutedExchange {
-    const exchange = new RoutedExchange(request, new ServerResponse(request));
+    const exchange = new RoutedExchange(request, new http.ServerResponse(request));
     this.#router.match(exchange);
     return exchange;
   }

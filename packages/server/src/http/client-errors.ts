@@ -1,5 +1,6 @@
-import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { http } from '../values/node-http.ts';
 import { errorBody, JSON_TYPE } from '../wire/json-answer.ts';
 import { closeLingering, stopReading } from './lingering-close.ts';
 import { newRequestId, requestId } from './request-id.ts';
@@ -50,7 +51,7 @@ const isUnanswered = (response: ServerResponse) =>
 
 function clientErrorText(code: string | undefined, id: string): string {
   const status = STATUSES[code ?? ''] ?? 400;
-  const reason = STATUS_CODES[status];
+  const reason = http.STATUS_CODES[status];
   const message = `the request cannot be read: ${reason}`;
   const body = `${errorBody({ code: 'invalid_request', message })}\n`;
   return (

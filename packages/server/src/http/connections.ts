@@ -1,14 +1,9 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import { nextTick } from 'node:process';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextIteration } from 'node:timers/promises';
+import { http } from '../values/node-http.ts';
 import { answerClientError } from './client-errors.ts';
 import { closeLingering } from './lingering-close.ts';
 import { Pipeline } from './pipeline.ts';
@@ -89,7 +84,7 @@ export class HttpConnections {
 
   /** An HTTP server whose connections are tracked here. */
   createServer(listener: RequestListener, upgrades: Upgrades = NO_UPGRADES): Server {
-    const server = createServer({
+    const server = http.createServer({
       maxHeaderSize: HEADERS_MAX_BYTES,
       requestTimeout: this.#options.requestTimeoutMs,
       connectionsCheckingInterval: this.#options.timeoutCheckMs,

@@ -1,14 +1,10 @@
-import {
-  Agent as HttpAgent,
-  request as httpRequest,
-  type IncomingMessage,
-  type RequestOptions,
-} from 'node:http';
+import type { IncomingMessage, RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { limits } from '@rollcall/protocol';
 import type { Clock } from '../core/clock.ts';
 import type { WebhookAttempt, WebhookSecrets } from '../store/ports/webhooks.ts';
 import type { Tracing } from '../tracing/tracing.ts';
+import { http } from '../values/node-http.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import { answerText, errorText, statusError } from './attempt-texts.ts';
 import { signatureHeaders } from './delivery-signature.ts';
@@ -42,7 +38,7 @@ export interface AttemptOutcome {
 
 /** The connection of one webhook, which is used again while it is open. */
 export class Connection {
-  readonly http = new HttpAgent({ keepAlive: true, maxSockets: 1 });
+  readonly http = new http.Agent({ keepAlive: true, maxSockets: 1 });
   readonly https = new HttpsAgent({ keepAlive: true, maxSockets: 1 });
 
   [Symbol.dispose](): void {
@@ -134,7 +130,7 @@ class StaleConnectionError extends Error {}
 
 function exchange(url: URL, options: RequestOptions, body: string): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, options);
+  const request = (url.protocol === 'https:' ? httpsRequest : http.request)(url, options);
   let isAnswered = false;
   let interim = 0;
   request.on('information', () => {

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
-import * as http from 'node:http';
+import type { Agent, IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import * as https from 'node:https';
+import { http } from '../../values/node-http.ts';
 
 /** The answer of a server, read to its end. */
 export interface Answer {
   readonly status: number;
-  readonly headers: http.IncomingHttpHeaders;
+  readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
@@ -30,7 +31,7 @@ const SILENCE_MAX_MS = 120_000;
 export class HttpExchange {
   readonly #base: URL;
   readonly #client: Pick<typeof http, 'request'>;
-  readonly #agent: http.Agent;
+  readonly #agent: Agent;
 
   constructor(base: URL) {
     this.#base = base;
@@ -53,7 +54,7 @@ export class HttpExchange {
     outgoing.on('error', () => {});
     try {
       outgoing.end(body);
-      const [incoming] = (await once(outgoing, 'response')) as [http.IncomingMessage];
+      const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
       const { statusCode: status = 0, headers: answered } = incoming;
       return { status, headers: answered, body: Buffer.concat(await incoming.toArray()) };
     } catch (error) {
