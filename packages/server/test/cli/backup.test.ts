@@ -8,7 +8,7 @@ import process from 'node:process';
 import { describe, test } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { StoreFileReader } from '../../src/cli/transfer/store-file.ts';
-import { runCli } from '../roster/roster-cli.ts';
+import { runCli, startCli } from '../roster/roster-cli.ts';
 import { jwt, seconds } from '../support/jwt.ts';
 import { LAUNCHER } from '../support/launcher.ts';
 import { skipsPostgres, withDatabase } from '../support/postgres.ts';
@@ -56,7 +56,9 @@ describe('rollcall backup and restore', () => {
   test('restore reads gzip from standard input', () =>
     withBackup(async (text, directory) => {
       const to = join(directory, 'to');
-      const { code, stderr } = await runCli(['restore', '-', '--data-dir', to], { input: gzipSync(text) });
+      const { stdin, ended } = startCli(['restore', '-', '--data-dir', to]);
+      stdin.end(gzipSync(text));
+      const { code, stderr } = await ended;
       assert.deepEqual([code, stderr], [0, '']);
       assert.deepEqual(await exportedBy(embedded(to)), await exportedBy(embedded(join(directory, 'from'))));
     }));

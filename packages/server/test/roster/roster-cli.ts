@@ -1,4 +1,4 @@
-/** `rollcall sync` and `rollcall export` in processes of their own, and roster files to give them. */
+/** `rollcall sync` and `rollcall export`, and roster files to give them. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,6 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import type { Readable, Writable } from 'node:stream';
+import { runHere } from '../cli/run-here.ts';
 import { LAUNCHER } from '../support/launcher.ts';
 import type { Project } from '../support/project-client.ts';
 import { withDataDir } from '../support/server.ts';
@@ -25,7 +26,7 @@ export interface RunningCli {
   readonly ended: Promise<Ended>;
 }
 
-/** Starts the command line with nothing in its environment but what is given. */
+/** Starts the command line in a process of its own, with nothing in its environment but what is given. */
 export function startCli(
   args: readonly string[],
   env: Record<string, string> = {},
@@ -46,14 +47,13 @@ export function startCli(
   return { stdin: child.stdin, stdout: child.stdout, ended };
 }
 
-/** Runs a command line to its end. */
-export function runCli(
+/** Runs a command line to its end, with nothing in its environment but what is given. */
+export async function runCli(
   args: readonly string[],
-  { input, env, cwd }: { input?: string | Uint8Array; env?: Record<string, string>; cwd?: string } = {},
+  { input, env }: { input?: string | Uint8Array; env?: Record<string, string> } = {},
 ): Promise<Ended> {
-  const { stdin, ended } = startCli(args, env, cwd);
-  stdin.end(input);
-  return ended;
+  const { stderr, ...ended } = await runHere(args, { ...env }, input);
+  return { ...ended, stderr: stderr.toString() };
 }
 
 /** Flags that name the project to a command. */
