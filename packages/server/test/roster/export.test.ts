@@ -13,7 +13,7 @@ import {
   exportText,
   flagsOf,
   jsonLines,
-  REAL_ROSTER,
+  partOfRealRoster,
   rosterSet,
   runCli,
   startCli,
@@ -59,12 +59,12 @@ const idsOf = (text: string, type: string) =>
     .map(({ id }) => id);
 
 describe('rollcall export', () => {
-  test('an export of the real roster has the same users and groups, users first, in order of ID', async () => {
+  test('an export of a real roster has the same users and groups, users first, in order of ID', async () => {
     const project = await server.project();
-    const roster = await readFile(REAL_ROSTER);
+    const roster = await partOfRealRoster();
     await syncText(project, roster);
     const exported = await exportText(project);
-    assert.deepEqual(rosterSet(exported), rosterSet(gunzipSync(roster).toString()));
+    assert.deepEqual(rosterSet(exported), rosterSet(roster));
     const types = exported
       .trimEnd()
       .split('\n')

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import type { Readable, Writable } from 'node:stream';
+import { gunzipSync } from 'node:zlib';
 import { runHere } from '../cli/run-here.ts';
 import { LAUNCHER } from '../support/launcher.ts';
 import type { Project } from '../support/project-client.ts';
@@ -13,6 +14,22 @@ import { withDataDir } from '../support/server.ts';
 
 /** The membership graph of a real archive: 3,568 users and 34,345 groups. */
 export const REAL_ROSTER = join(import.meta.dirname, '../../../../examples/debian-roster.jsonl.gz');
+
+/** One small group of so many is taken. */
+const SMALL_GROUPS_STEP = 20;
+
+/** All users of the real roster, its large groups and some small ones: enough for many batches and pages. */
+export async function partOfRealRoster(): Promise<string> {
+  const lines = gunzipSync(await readFile(REAL_ROSTER))
+    .toString()
+    .trimEnd()
+    .split('\n');
+  const isTaken = (line: string, index: number) => {
+    const { type, id } = JSON.parse(line) as { type: string; id: string };
+    return type === 'user' || id.startsWith('section/') || index % SMALL_GROUPS_STEP === 0;
+  };
+  return lines.filter(isTaken).join('\n');
+}
 
 export interface Ended {
   readonly code: number | null;
