@@ -8,7 +8,6 @@ import type { Readable } from 'node:stream';
 import { type Answer, send } from '../support/http-client.ts';
 import { jwt, seconds } from '../support/jwt.ts';
 import { LAUNCHER } from '../support/launcher.ts';
-import { withDataDir } from '../support/server.ts';
 import { runHere } from './run-here.ts';
 
 export const CUSTOMER = { id: 'acme', secret: 'the secret of acme' };
@@ -190,15 +189,4 @@ export async function withServe<Result>(
     child.signal('SIGKILL');
     await child.ended;
   }
-}
-
-/** A data directory with a store that has the known customer and project, and no server. */
-export function withSeededStore<Result>(use: (dataDir: string) => Promise<Result>): Promise<Result> {
-  return withDataDir(async (dataDir) => {
-    await withServe(dataDir, KNOWN, async ({ process: server }) => {
-      server.signal('SIGTERM');
-      assert.equal((await server.ended).code, 0);
-    });
-    return use(dataDir);
-  });
 }

@@ -20,9 +20,9 @@ import {
   rollcall,
   rollcallOk,
   type ServeProcess,
-  withSeededStore,
   withServe,
 } from './cli-process.ts';
+import { embedded, makeSmallStore } from './stores.ts';
 
 /** A file that behaves like one on a full disk. */
 const FULL_DEVICE = '/dev/full';
@@ -321,7 +321,8 @@ describe('rollcall doctor', () => {
     }));
 
   test('rollcall doctor without the server that it was given is exit code 1, and the message names what to do', () =>
-    withSeededStore(async (dataDir) => {
+    withDataDir(async (dataDir) => {
+      await makeSmallStore(embedded(dataDir));
       const args = ['doctor', '--data-dir', dataDir, '--url', 'http://127.0.0.1:1'];
       const { code, stdout, stderr } = await rollcall(args);
       assert.equal(code, 1);
