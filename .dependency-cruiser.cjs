@@ -94,13 +94,6 @@ module.exports = {
       to: { path: '^packages/', pathNot: `^${server}/$1/` },
     },
     {
-      name: 'node-http-has-one-importer',
-      comment: 'Its values are taken from values/node-http.ts, which says why.',
-      severity: 'error',
-      from: { path: `^${server}/` },
-      to: { path: '^(node:)?http$', dependencyTypesNot: ['type-only'] },
-    },
-    {
       name: 'writes-have-one-seam',
       comment: 'StoreWrites orders and follows up every change; the command line writes beside a server.',
       severity: 'error',
@@ -113,6 +106,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^packages/', pathNot: `^${server}/tracing/(otel|logged)-[a-z]+\\.ts$` },
       to: { path: '^node_modules/@opentelemetry/' },
+    },
+    {
+      name: 'http-comes-without-fetch',
+      comment: 'An import of node:http loads fetch too: values/node-http.ts does not.',
+      severity: 'error',
+      from: { path: `^${server}/` },
+      to: { path: '^(node:)?http$', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'drivers-know-only-their-port',

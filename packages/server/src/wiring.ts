@@ -1,9 +1,7 @@
 /** The only file that names drivers: from the settings to an engine. A driver is loaded when it is used. */
 import { join } from 'node:path';
 import type { Broker } from './broker/broker.ts';
-import { createMemoryBroker } from './broker/memory/memory-broker.ts';
 import { type Settings, SettingsError } from './config/settings.ts';
-import { createMemoryPresence } from './presence/memory/memory-presence.ts';
 import type { PresenceStore } from './presence/presence-store.ts';
 import type { Store } from './store/store.ts';
 import type { TransferRecord } from './store/transfer-records.ts';
@@ -165,13 +163,19 @@ export async function openEngine(settings: Settings, onLost?: OpenOptions['onLos
 }
 
 async function openPresence({ redisUrl }: Settings): Promise<PresenceStore> {
-  if (redisUrl === null) return createMemoryPresence();
+  if (redisUrl === null) {
+    const { createMemoryPresence } = await import('./presence/memory/memory-presence.ts');
+    return createMemoryPresence();
+  }
   const { openRedisPresence } = await import('./presence/redis/redis-presence.ts');
   return openRedisPresence({ url: redisUrl });
 }
 
 async function openBroker({ redisUrl }: Settings): Promise<Broker> {
-  if (redisUrl === null) return createMemoryBroker();
+  if (redisUrl === null) {
+    const { createMemoryBroker } = await import('./broker/memory/memory-broker.ts');
+    return createMemoryBroker();
+  }
   const { openRedisBroker } = await import('./broker/redis/redis-broker.ts');
   return openRedisBroker({ url: redisUrl });
 }

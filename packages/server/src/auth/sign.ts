@@ -1,5 +1,6 @@
 import { limits } from '@rollcall/protocol';
-import { type JWTPayload, SignJWT } from 'jose';
+import type { JWTPayload } from 'jose';
+import { SignJWT } from 'jose/jwt/sign';
 import { SESSION_CLAIM } from './access-token.ts';
 import { CUSTOMER_CLAIM } from './customer-token.ts';
 import { APP_TOKEN, PROJECT_TOKEN } from './project-token.ts';

@@ -11,7 +11,8 @@ interface Progress {
 
 /** Shows on standard error how far a long command is. */
 export interface ProgressDisplay {
-  update(progress: Progress): void;
+  /** It is called at each step: `progress` is computed only where it is shown. */
+  update(progress: () => Progress): void;
   /** Writes a line that stays. */
   note(line: string): void;
   /** Clears an unfinished line. */
@@ -36,10 +37,11 @@ export function progressDisplay(screen: Screen, clock: Pick<Clock, 'now'>, quiet
   let drawn = '';
   let shownAt = isTerminal ? Number.NEGATIVE_INFINITY : clock.now();
   return {
-    update({ state, fraction }) {
+    update(progress) {
       const now = clock.now();
       if (quiet || now - shownAt < (isTerminal ? REDRAW_MS : LOG_LINE_MS)) return;
       shownAt = now;
+      const { state, fraction } = progress();
       const line = fraction === null ? state : `${Math.floor(fraction * 100)} %, ${state}`;
       if (isTerminal) drawn = line.slice(0, (screen.columns || 80) - 1);
       screen.write(isTerminal ? CLEAR + drawn : `${line}\n`);

@@ -5,7 +5,7 @@ import { expectDone } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { Project } from '../support/project-client.ts';
 import { withDataDir, withServer } from '../support/server.ts';
-import { type CliProcess, rollcall, rollcallOk, withCommand } from './cli-process.ts';
+import { CHECKOUT, type CliProcess, rollcall, rollcallOk, withCommand } from './cli-process.ts';
 
 const server = oneServer();
 
@@ -99,17 +99,8 @@ describe('rollcall changes', () => {
   test('changes by the command line have the actor command_line without an ID, and no request_id', async () => {
     const { dataDir, url, projectId, projectToken } = server.running;
     await server.running.request('PUT', '/v1/groups/g', { body: { name: 'G' } });
-    await rollcallOk([
-      'group',
-      'connect',
-      'g',
-      '--workspace',
-      'w',
-      '--project',
-      projectId,
-      '--data-dir',
-      dataDir,
-    ]);
+    const connect = ['group', 'connect', 'g', '--workspace', 'w', '--project', projectId];
+    await rollcallOk([...connect, '--data-dir', dataDir], { program: CHECKOUT });
     const args = ['changes', '--url', url, '--token', projectToken, '--actor', 'command_line', '--json'];
     const { id: _id, at: _at, ...change } = JSON.parse(await rollcallOk(args));
     const actor = { kind: 'command_line', id: null };

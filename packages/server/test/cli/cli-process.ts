@@ -1,4 +1,4 @@
-/** The real command line in processes of its own. */
+/** The real command line: commands in this process, and in processes of their own. */
 import assert from 'node:assert/strict';
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream';
 import { type Answer, send } from '../support/http-client.ts';
 import { jwt, seconds } from '../support/jwt.ts';
 import { LAUNCHER } from '../support/launcher.ts';
-import { withDataDir } from '../support/server.ts';
+import { runHere } from './run-here.ts';
 
 export const CUSTOMER = { id: 'acme', secret: 'the secret of acme' };
 export const PROJECT = { id: 'staging', secret: 'the secret of staging' };
@@ -58,8 +58,11 @@ export interface Ended {
   readonly stderr: string;
 }
 
+/** The launcher of this checkout on the Node of this process. */
+export const CHECKOUT = { node: process.execPath, launcher: LAUNCHER };
+
 export interface CommandOptions {
-  /** Default: the launcher of this checkout on the Node of this process. */
+  /** Where it is given, or a directory is, the command is a process of its own. Default: {@link CHECKOUT}. */
   readonly program?: { readonly node: string; readonly launcher: string };
   readonly env?: Record<string, string>;
   readonly cwd?: string;
@@ -84,7 +87,7 @@ export class CliProcess {
   #onOutput: () => void = () => {};
 
   constructor(args: readonly string[], { program, env, cwd }: CommandOptions, limitMs?: number) {
-    const { node, launcher } = program ?? { node: process.execPath, launcher: LAUNCHER };
+    const { node, launcher } = program ?? CHECKOUT;
     this.#child = spawn(node, [launcher, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: cleanEnvironment(env),
@@ -134,9 +137,13 @@ export class CliProcess {
   }
 }
 
-/** Runs a command to its end. */
-export function rollcall(args: readonly string[], options: CommandOptions = {}): Promise<Ended> {
-  return new CliProcess(args, options, COMMAND_LIMIT_MS).ended;
+/** Runs a command to its end. A server ends its process, so it has one of its own. */
+export async function rollcall(args: readonly string[], options: CommandOptions = {}): Promise<Ended> {
+  const { program, env, cwd } = options;
+  if (program !== undefined || cwd !== undefined || args[0] === 'serve')
+    return new CliProcess(args, options, COMMAND_LIMIT_MS).ended;
+  const { stdout, stderr, ...ended } = await runHere(args, cleanEnvironment(env));
+  return { ...ended, stdout: stdout.toString(), stderr: stderr.toString() };
 }
 
 /** A command that runs as long as `use` does, unless it ends before. */
@@ -182,15 +189,4 @@ export async function withServe<Result>(
     child.signal('SIGKILL');
     await child.ended;
   }
-}
-
-/** A data directory with a store that has the known customer and project, and no server. */
-export function withSeededStore<Result>(use: (dataDir: string) => Promise<Result>): Promise<Result> {
-  return withDataDir(async (dataDir) => {
-    await withServe(dataDir, KNOWN, async ({ process: server }) => {
-      server.signal('SIGTERM');
-      assert.equal((await server.ended).code, 0);
-    });
-    return use(dataDir);
-  });
 }

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import process from 'node:process';
 import { describe, test } from 'node:test';
 import type { Command } from 'commander';
 import { buildCli } from '../../src/cli/cli.ts';
-import { runCommand } from '../../src/cli/run-command.ts';
 import { withDataDir } from '../support/server.ts';
-import { rollcall } from './cli-process.ts';
+import { CHECKOUT, cleanEnvironment, rollcall } from './cli-process.ts';
+import { runHere } from './run-here.ts';
 
 /** All commands by their full names. */
 function allCommands(command: Command, name = ''): [string[], Command][] {
@@ -18,39 +17,10 @@ function allCommands(command: Command, name = ''): [string[], Command][] {
   ];
 }
 
-/** Runs a command line in this process: for what needs no store and ends before anything is done. */
-async function parse(
-  args: readonly string[],
-): Promise<{ code: number | string; stdout: string; stderr: string }> {
-  const program = buildCli();
-  const printed = { stdout: '', stderr: '' };
-  for (const [, command] of allCommands(program)) {
-    command.configureOutput({
-      writeOut: (text) => {
-        printed.stdout += text;
-      },
-      writeErr: (text) => {
-        printed.stderr += text;
-      },
-    });
-  }
-  return { code: await runCommand(program, args), ...printed };
-}
-
-/** The same, with what the command writes to the standard error of this process. */
-async function notedBy(run: () => ReturnType<typeof parse>): ReturnType<typeof parse> {
-  const { write } = process.stderr;
-  let noted = '';
-  process.stderr.write = (text: string | Uint8Array) => {
-    noted += String(text);
-    return true;
-  };
-  try {
-    const ended = await run();
-    return { ...ended, stderr: ended.stderr + noted };
-  } finally {
-    process.stderr.write = write;
-  }
+/** Runs any command line, also of a server, that ends before anything is done. */
+async function parse(args: readonly string[]) {
+  const { code, stdout, stderr } = await runHere(args, cleanEnvironment());
+  return { code, stdout: stdout.toString(), stderr: stderr.toString() };
 }
 
 describe('every command of rollcall', () => {
@@ -75,15 +45,18 @@ describe('every command of rollcall', () => {
   }
 
   test('an unknown command is exit code 2 and one line that names the nearest command', async () => {
-    const { code, stderr } = await rollcall(['projcet', 'list']);
-    assert.equal(code, 2);
-    assert.match(stderr, /unknown command 'projcet'\n\(Did you mean project\?\)/);
+    const ended = await rollcall(['projcet', 'list'], { program: CHECKOUT });
+    assert.equal(ended.code, 2);
+    assert.match(ended.stderr, /unknown command 'projcet'\n\(Did you mean project\?\)/);
+    // In the process of the tests a command is the same.
+    assert.deepEqual(await rollcall(['projcet', 'list']), ended);
   });
 
   test('rollcall without a command is exit code 2 and shows the help', async () => {
-    const { code, stderr } = await rollcall([]);
-    assert.equal(code, 2);
-    assert.match(stderr, /^Usage: rollcall/);
+    const ended = await rollcall([], { program: CHECKOUT });
+    assert.equal(ended.code, 2);
+    assert.match(ended.stderr, /^Usage: rollcall/);
+    assert.deepEqual(await rollcall([]), ended);
   });
 
   for (const [path, command] of allCommands(buildCli())) {
@@ -95,9 +68,7 @@ describe('every command of rollcall', () => {
       for (const { long, mandatory } of taking) {
         const others = command.options.filter((option) => option.mandatory && option.long !== long);
         const required = others.flatMap((option) => [option.long ?? '', 'x']);
-        const { code, stdout, stderr } = await notedBy(() =>
-          parse([...path, ...args, ...required, long ?? '', '']),
-        );
+        const { code, stdout, stderr } = await parse([...path, ...args, ...required, long ?? '', '']);
         assert.deepEqual([code, stdout], [2, ''], `${long}: ${stderr}`);
         assert.match(stderr, new RegExp(`${long}\\b`), `${long} ${mandatory}`);
       }
@@ -131,25 +102,27 @@ describe('every command of rollcall', () => {
     ...[['backup'], ['restore', 'file'], ['doctor'], ['export'], ['sync', 'file'], ['changes']],
   ])
     test(`rollcall ${args.join(' ')} with --data-dir and a database URL is bad usage, and opens neither store`, () =>
-      withDataDir(async (cwd) => {
-        mkdirSync(cwd, { recursive: true });
-        writeFileSync(join(cwd, 'file'), '');
+      withDataDir(async (directory) => {
+        const [file = '', urlFile = '', dataDir = ''] = ['file', 'url', 'data'].map((n) =>
+          join(directory, n),
+        );
+        writeFileSync(file, '');
         const url = 'postgres://u:p4ssw0rd@127.0.0.1:1/db';
-        writeFileSync(join(cwd, 'url'), url);
+        writeFileSync(urlFile, url);
         for (const [name, env] of [
           ['ROLLCALL_DATABASE_URL', { ROLLCALL_DATABASE_URL: url }],
-          ['ROLLCALL_DATABASE_URL_FILE', { ROLLCALL_DATABASE_URL_FILE: 'url' }],
+          ['ROLLCALL_DATABASE_URL_FILE', { ROLLCALL_DATABASE_URL_FILE: urlFile }],
         ] as const) {
-          const { code, stdout, stderr } = await rollcall([...args, '--data-dir', 'data'], { cwd, env });
+          const given = args.map((arg) => (arg === 'file' ? file : arg));
+          const { code, stdout, stderr } = await rollcall([...given, '--data-dir', dataDir], { env });
           assert.deepEqual([code, stdout], [2, ''], stderr);
           assert.equal(stderr, `rollcall: --data-dir and ${name} name two stores: leave one of them out\n`);
         }
-        assert.ok(!existsSync(join(cwd, 'data')));
+        assert.ok(!existsSync(dataDir));
       }));
 
   test('a command with --data-dir takes an empty ROLLCALL_DATABASE_URL as absent, and ROLLCALL_DATA_DIR beside a URL as unused', () =>
     withDataDir(async (cwd) => {
-      mkdirSync(cwd, { recursive: true });
       const empty = await rollcall(['project', 'list', '--data-dir', 'data'], {
         cwd,
         env: { ROLLCALL_DATABASE_URL: '' },

@@ -12,6 +12,7 @@ import { withDataDir } from '../support/server.ts';
 import { suiteResource } from '../support/suite-resource.ts';
 import { until } from '../support/waiting.ts';
 import {
+  CHECKOUT,
   CUSTOMER,
   cleanEnvironment,
   KNOWN,
@@ -19,9 +20,9 @@ import {
   rollcall,
   rollcallOk,
   type ServeProcess,
-  withSeededStore,
   withServe,
 } from './cli-process.ts';
+import { embedded, makeSmallStore } from './stores.ts';
 
 /** A file that behaves like one on a full disk. */
 const FULL_DEVICE = '/dev/full';
@@ -173,7 +174,11 @@ describe('commands beside a running server', () => {
       ],
     );
     assert.ok(!JSON.stringify(listed).includes('secret'));
-    assert.match(await ok('project', 'list'), /^ID +NAME +CUSTOMER +CREATED\nsecond +Renamed +acme +\S+Z\n/);
+    const list = ['project', 'list', '--data-dir', running.value.dataDir];
+    assert.match(
+      await rollcallOk(list, { program: CHECKOUT }),
+      /^ID +NAME +CUSTOMER +CREATED\nsecond +Renamed +acme +\S+Z\n/,
+    );
 
     const several = await failing('token');
     assert.equal(several.code, 2);
@@ -243,7 +248,8 @@ describe('commands beside a running server', () => {
         'server clock',
       ].map((name) => `${name}: ok`),
     );
-    assert.match(await ok('doctor', '--url', running.value.server.url), /^ok {7}Node: /);
+    const args = ['doctor', '--url', running.value.server.url, '--data-dir', running.value.dataDir];
+    assert.match(await rollcallOk(args, { program: CHECKOUT }), /^ok {7}Node: /);
   });
 });
 
@@ -315,7 +321,8 @@ describe('rollcall doctor', () => {
     }));
 
   test('rollcall doctor without the server that it was given is exit code 1, and the message names what to do', () =>
-    withSeededStore(async (dataDir) => {
+    withDataDir(async (dataDir) => {
+      await makeSmallStore(embedded(dataDir));
       const args = ['doctor', '--data-dir', dataDir, '--url', 'http://127.0.0.1:1'];
       const { code, stdout, stderr } = await rollcall(args);
       assert.equal(code, 1);

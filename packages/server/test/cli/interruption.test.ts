@@ -79,10 +79,8 @@ describe('Ctrl-C', () => {
               ['sync', path, '--url', url, '--data-dir', join(directory, 'data'), '--json'],
               async (command) => {
                 const isApplied = async () => (await request('GET', '/v1/users/u9999')).status === 200;
-                for (;;) {
-                  if (await isApplied()) break;
-                  assert.ok(command.running, 'sync has ended');
-                }
+                await until('the users', async () => !command.running || (await isApplied()));
+                assert.ok(command.running, 'sync has ended');
                 const { signal, stdout, stderr } = await interrupted(command);
                 assert.equal(signal, 'SIGINT');
                 const { complete, users } = JSON.parse(stdout);
@@ -199,7 +197,8 @@ describe('ROLLCALL_LOG_LEVEL', () => {
               ({ ok }) => ok,
               () => false,
             );
-          while (!(await isUp())) assert.ok(command.running, 'the server has ended');
+          await until('the server', async () => !command.running || (await isUp()));
+          assert.ok(command.running, 'the server has ended');
           command.signal('SIGTERM');
           assert.deepEqual(await command.ended, { code: 0, signal: null, stdout: '', stderr: '' });
         },

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { withDataDir } from '../support/server.ts';
-import { rollcall, rollcallOk } from './cli-process.ts';
+import { CHECKOUT, rollcall, rollcallOk } from './cli-process.ts';
 import { migrate, serverAt, withSmallStore } from './migrate-store.ts';
 import { embedded, exportedBy, flagsOf, makeSmallStore, SMALL_COUNTS } from './stores.ts';
 
@@ -27,11 +27,8 @@ describe('rollcall migrate-store', () => {
   test('migrate-store into the data directory of a running server is exit code 1', () =>
     withSmallStore((from, to) =>
       serverAt(to, async () => {
-        const { code, stderr } = await rollcall([
-          'migrate-store',
-          ...flagsOf('from', from),
-          ...flagsOf('to', to),
-        ]);
+        const args = ['migrate-store', ...flagsOf('from', from), ...flagsOf('to', to)];
+        const { code, stderr } = await rollcall(args, { program: CHECKOUT });
         assert.equal(code, 1);
         assert.match(stderr, /another server uses the data directory/);
       }),
@@ -47,7 +44,7 @@ describe('rollcall migrate-store', () => {
         /^Dry run: nothing was changed\.\nservice keys +1\ncustomers +1\n/,
       );
       assert.match(
-        await rollcallOk(args),
+        await rollcallOk(args, { program: CHECKOUT }),
         /^service keys +1\ncustomers +1\n(?:.*\n)*webhooks +1\n(?:.*\n)*memberships +1\ndurable presence +0\nthreads +1\nparticipants +1\nmessages +1\n[\d.]+ s\n$/,
       );
       assert.deepEqual(await exportedBy(to), await exportedBy(from));
@@ -100,14 +97,13 @@ describe('rollcall migrate-store', () => {
     ['an empty directory name', ['--from-data-dir', '', '--to-data-dir', 'b'], /--from-data-dir: expected/],
   ];
   for (const [what, args, complaint] of misuses) {
-    test(`migrate-store with ${what} is bad usage, with one line and no secret`, () =>
-      withDataDir(async (cwd) => {
-        const { code, stdout, stderr } = await rollcall(['migrate-store', ...args], { cwd });
-        assert.deepEqual([code, stdout], [2, '']);
-        assert.match(stderr, complaint);
-        assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
-        assert.ok(!stderr.includes('p4ssw0rd'), stderr);
-      }));
+    test(`migrate-store with ${what} is bad usage, with one line and no secret`, async () => {
+      const { code, stdout, stderr } = await rollcall(['migrate-store', ...args]);
+      assert.deepEqual([code, stdout], [2, '']);
+      assert.match(stderr, complaint);
+      assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
+      assert.ok(!stderr.includes('p4ssw0rd'), stderr);
+    });
   }
 
   test('migrate-store from a directory to the same one by another name is bad usage', () =>

@@ -1,12 +1,10 @@
 /** A whole installation moves to another store, the way docs/operations.md says, and back. */
 
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { gunzipSync } from 'node:zlib';
 import type { StoreSettings } from '../../src/wiring.ts';
-import { exportText, REAL_ROSTER, syncText } from '../roster/roster-cli.ts';
+import { exportText, partOfRealRoster, syncText } from '../roster/roster-cli.ts';
 import { closing } from '../support/closing.ts';
 import { expectDone, expectOk } from '../support/expect.ts';
 import { send } from '../support/http-client.ts';
@@ -175,22 +173,6 @@ describe('rollcall migrate-store between engines', () => {
     ),
   );
 });
-
-/** One small group of so many is taken. */
-const SMALL_GROUPS_STEP = 20;
-
-/** All users of the real roster, its large groups and some small ones: enough for many batches and pages. */
-async function partOfRealRoster(): Promise<string> {
-  const lines = gunzipSync(await readFile(REAL_ROSTER))
-    .toString()
-    .trimEnd()
-    .split('\n');
-  const isTaken = (line: string, index: number) => {
-    const { type, id } = JSON.parse(line) as { type: string; id: string };
-    return type === 'user' || id.startsWith('section/') || index % SMALL_GROUPS_STEP === 0;
-  };
-  return lines.filter(isTaken).join('\n');
-}
 
 /** The first members of a group of a roster. */
 function membersOf(roster: string, group: string): string[] {

@@ -18,7 +18,7 @@ import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { LAUNCHER } from '../support/launcher.ts';
 import { withDataDir } from '../support/server.ts';
-import { cleanEnvironment, rollcallOk } from './cli-process.ts';
+import { CHECKOUT, cleanEnvironment, rollcallOk } from './cli-process.ts';
 import { embedded, makeSmallStore } from './stores.ts';
 
 /** Runs `use` in a directory, with the arguments of a backup of a small store and the text that it writes. */
@@ -73,7 +73,7 @@ describe('the target of --output', () => {
       // A link of our own: a defect must not replace the one of this machine.
       const [file, link] = [join(directory, 'file'), join(directory, 'stdout')];
       symlinkSync('/proc/self/fd/1', link);
-      assert.equal(await rollcallOk([...args, '--output', link]), text);
+      assert.equal(await rollcallOk([...args, '--output', link], { program: CHECKOUT }), text);
       writeFileSync(file, 'before\n');
       const descriptor = openSync(file, 'a');
       const child = spawn(process.execPath, [LAUNCHER, ...args, '--output', link], {

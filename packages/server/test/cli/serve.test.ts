@@ -13,7 +13,15 @@ import { LAUNCHER } from '../support/launcher.ts';
 import { freePort } from '../support/own-program.ts';
 import { withDataDir } from '../support/server.ts';
 import { until } from '../support/waiting.ts';
-import { cleanEnvironment, headersOfProject, KNOWN, requestsTo, rollcall, withServe } from './cli-process.ts';
+import {
+  cleanEnvironment,
+  headersOfProject,
+  KNOWN,
+  requestsTo,
+  rollcall,
+  rollcallOk,
+  withServe,
+} from './cli-process.ts';
 import { halfSent } from './half-sent.ts';
 
 describe('starts of rollcall serve that fail', () => {
@@ -144,7 +152,8 @@ describe('a server of rollcall serve', () => {
           assert.equal(ended.stderr, '');
           assert.match(ended.stdout, /"msg":"stopped"/);
         });
-        await expectUser(dataDir, 'ada', 'Ada');
+        const stored = await rollcallOk(['backup', '--quiet', '--data-dir', dataDir]);
+        assert.match(stored, /"type":"user",.*"id":"ada",.*"name":"Ada"/);
       }));
   }
 
@@ -184,7 +193,10 @@ describe('a server of rollcall serve', () => {
         server.signal('SIGKILL');
         assert.equal((await server.ended).signal, 'SIGKILL');
       });
-      await expectUser(dataDir, 'ada', 'Ada');
+      await withServe(dataDir, KNOWN, async ({ url }) => {
+        const answer = await requestsTo(url)('GET', '/v1/users/ada');
+        assert.equal(answer.json<{ name: string }>().name, 'Ada');
+      });
     }));
 
   test('a server logs no secret and no token at any level', () =>
@@ -206,9 +218,9 @@ describe('a server of rollcall serve', () => {
 const noCurl = spawnSync('curl', ['--version']).error === undefined ? false : 'this machine has no curl';
 
 describe('a first start', () => {
-  test('a first start prints one customer and one project, once', () =>
+  test('a first start prints one customer and one project, once, and logs none of their secrets', () =>
     withDataDir(async (dataDir) => {
-      const first = await withServe(dataDir, [], async ({ process: server }) => {
+      const first = await withServe(dataDir, ['--log-level', 'trace'], async ({ process: server }) => {
         server.signal('SIGTERM');
         return (await server.ended).stdout;
       });
@@ -220,25 +232,17 @@ describe('a first start', () => {
       ]) {
         assert.equal(first.match(line)?.length, 1, `${line}`);
       }
+      const secrets = [...first.matchAll(/secret +(\S+)/g)].map(([, secret = '']) => secret);
+      const log = first.split('\n').filter((line) => line.startsWith('{'));
+      assert.equal(secrets.length, 2);
+      assert.ok(log.length > 0);
+      for (const secret of secrets) assert.ok(!log.join('\n').includes(secret), 'a secret is in the log');
       const second = await withServe(dataDir, [], async ({ process: server }) => {
         server.signal('SIGTERM');
         return (await server.ended).stdout;
       });
       for (const line of second.trimEnd().split('\n')) assert.doesNotThrow(() => JSON.parse(line), line);
     }));
-
-  test('a first start logs none of the secrets that it prints', () =>
-    withDataDir((dataDir) =>
-      withServe(dataDir, ['--log-level', 'trace'], async ({ process: server }) => {
-        server.signal('SIGTERM');
-        const { stdout } = await server.ended;
-        const secrets = [...stdout.matchAll(/secret +(\S+)/g)].map(([, secret = '']) => secret);
-        const log = stdout.split('\n').filter((line) => line.startsWith('{'));
-        assert.equal(secrets.length, 2);
-        assert.ok(log.length > 0);
-        for (const secret of secrets) assert.ok(!log.join('\n').includes(secret), 'a secret is in the log');
-      }),
-    ));
 
   test('a first start prints lines that work as pasted into a shell', { skip: noCurl }, () =>
     withDataDir((dataDir) =>
@@ -311,11 +315,4 @@ function writeNewerStore(file: string): void {
   const database = new DatabaseSync(file);
   database.exec('PRAGMA user_version = 999');
   database.close();
-}
-
-async function expectUser(dataDir: string, id: string, name: string): Promise<void> {
-  await withServe(dataDir, KNOWN, async ({ url }) => {
-    const answer = await requestsTo(url)('GET', `/v1/users/${id}`);
-    assert.equal(answer.json<{ name: string }>().name, name);
-  });
 }

@@ -25,11 +25,15 @@ function descriptions({ url, token }: Project): Variables[] {
   ];
 }
 
-/** Runs a command in a directory that has a roster. */
+/** Runs a command with a new data directory, and `sync` with a file in it. */
 const run = (args: readonly string[], env: Variables) =>
-  withDataDir(async (cwd) => {
-    await writeFile(join(cwd, 'roster.jsonl'), '{"type":"user","id":"ada"}\n');
-    return rollcall(args, { env, cwd });
+  withDataDir(async (directory) => {
+    const file = join(directory, 'roster.jsonl');
+    await writeFile(file, '{"type":"user","id":"ada"}\n');
+    const dataDir = join(directory, 'data');
+    return rollcall(args[0] === 'sync' ? [...args, file] : args, {
+      env: { ROLLCALL_DATA_DIR: dataDir, ...env },
+    });
   });
 
 const serverChecks = (stdout: string) =>
@@ -38,8 +42,8 @@ const serverChecks = (stdout: string) =>
   );
 
 describe('the server that a command sends requests to', () => {
-  for (const command of [['sync', 'roster.jsonl'], ['export']]) {
-    const [name] = command;
+  for (const name of ['sync', 'export']) {
+    const command = [name];
 
     test(`${name} sends requests to ROLLCALL_URL, else to ROLLCALL_HOST and ROLLCALL_PORT`, async () => {
       for (const env of descriptions(await server.project())) {

@@ -1,17 +1,35 @@
-/** `rollcall sync` and `rollcall export` in processes of their own, and roster files to give them. */
+/** `rollcall sync` and `rollcall export`, and roster files to give them. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import type { Readable, Writable } from 'node:stream';
+import { gunzipSync } from 'node:zlib';
+import { runHere } from '../cli/run-here.ts';
 import { LAUNCHER } from '../support/launcher.ts';
 import type { Project } from '../support/project-client.ts';
 import { withDataDir } from '../support/server.ts';
 
 /** The membership graph of a real archive: 3,568 users and 34,345 groups. */
 export const REAL_ROSTER = join(import.meta.dirname, '../../../../examples/debian-roster.jsonl.gz');
+
+/** One small group of so many is taken. */
+const SMALL_GROUPS_STEP = 20;
+
+/** All users of the real roster, its large groups and some small ones: enough for many batches and pages. */
+export async function partOfRealRoster(): Promise<string> {
+  const lines = gunzipSync(await readFile(REAL_ROSTER))
+    .toString()
+    .trimEnd()
+    .split('\n');
+  const isTaken = (line: string, index: number) => {
+    const { type, id } = JSON.parse(line) as { type: string; id: string };
+    return type === 'user' || id.startsWith('section/') || index % SMALL_GROUPS_STEP === 0;
+  };
+  return lines.filter(isTaken).join('\n');
+}
 
 export interface Ended {
   readonly code: number | null;
@@ -25,7 +43,7 @@ export interface RunningCli {
   readonly ended: Promise<Ended>;
 }
 
-/** Starts the command line with nothing in its environment but what is given. */
+/** Starts the command line in a process of its own, with nothing in its environment but what is given. */
 export function startCli(
   args: readonly string[],
   env: Record<string, string> = {},
@@ -46,14 +64,13 @@ export function startCli(
   return { stdin: child.stdin, stdout: child.stdout, ended };
 }
 
-/** Runs a command line to its end. */
-export function runCli(
+/** Runs a command line to its end, with nothing in its environment but what is given. */
+export async function runCli(
   args: readonly string[],
-  { input, env, cwd }: { input?: string | Uint8Array; env?: Record<string, string>; cwd?: string } = {},
+  { input, env }: { input?: string | Uint8Array; env?: Record<string, string> } = {},
 ): Promise<Ended> {
-  const { stdin, ended } = startCli(args, env, cwd);
-  stdin.end(input);
-  return ended;
+  const { stderr, ...ended } = await runHere(args, { ...env }, input);
+  return { ...ended, stderr: stderr.toString() };
 }
 
 /** Flags that name the project to a command. */

@@ -142,7 +142,9 @@ describe('the credentials of sync and export', () => {
 
   test('missing credentials are exit code 1 and one line that names where they can come from', async () => {
     await withDataDir(async (directory) => {
-      const { code, stderr } = await runCli(sync, { input: ada, cwd: directory });
+      const { stdin, ended } = startCli(sync, {}, directory);
+      stdin.end(ada);
+      const { code, stderr } = await ended;
       assert.equal(code, 1);
       assert.match(stderr, /there is no store in .*--data-dir/);
     });

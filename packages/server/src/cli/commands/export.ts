@@ -60,7 +60,7 @@ async function exportAll(flags: ExportFlags): Promise<void> {
 /** The text, with progress shown as it passes. */
 async function* shown(text: AsyncIterable<string>, counts: ExportCounts, display: ProgressDisplay) {
   for await (const piece of text) {
-    display.update({ state: amounts(counts), fraction: null });
+    display.update(() => ({ state: amounts(counts), fraction: null }));
     yield piece;
   }
 }

@@ -128,13 +128,13 @@ class SyncTally implements LineReport {
     const position = this.#bytesRead;
     await submit();
     this.#bytesDone = Math.max(this.#bytesDone, position);
-    this.#show();
+    this.#display.update(this.#progress);
   }
 
   applied(_entries: readonly Entry[], { users, groups }: Changes): void {
     addTo(this.#counts.users, users);
     addTo(this.#counts.groups, groups);
-    this.#show();
+    this.#display.update(this.#progress);
   }
 
   /** Counts a line about a thread or a message. */
@@ -156,17 +156,17 @@ class SyncTally implements LineReport {
     return { ...this.#counts, rejected: this.#rejected };
   }
 
-  #show(): void {
+  readonly #progress = () => {
     const amounts = Object.entries(this.#counts)
       .map(([name, counts]) => [name, counts.created + counts.updated + counts.unchanged] as const)
       .filter(([name, count]) => count > 0 || name === 'users' || name === 'groups')
       .map(([name, count]) => amount(count, name));
     const rejected = this.#rejected === 0 ? '' : `, ${amount(this.#rejected, 'lines')} rejected`;
-    this.#display.update({
+    return {
       state: `${amounts.join(', ')}${rejected}`,
       fraction: this.#size === null || this.#size === 0 ? null : Math.min(1, this.#bytesDone / this.#size),
-    });
-  }
+    };
+  };
 }
 
 const noCounts = () => ({ created: 0, updated: 0, unchanged: 0 });

@@ -29,7 +29,7 @@ export class TransferTally {
     for await (const batch of batches) {
       yield batch;
       for (const record of batch) this.#count(record);
-      display.update({ state: this.words(), fraction: this.#fraction });
+      display.update(() => ({ state: this.words(), fraction: this.#fraction }));
     }
   }
 
