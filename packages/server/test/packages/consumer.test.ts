@@ -4,10 +4,10 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { before, describe, test } from 'node:test';
-import { ROOT } from '../docs/markdown.ts';
 import { installPackages } from '../support/packed.ts';
 import { directoryOfFile } from '../support/temporary-directory.ts';
 import { runModule } from './run-module.ts';
+import { typeProblems } from './type-problems.ts';
 
 const project = directoryOfFile('consumer');
 
@@ -61,29 +61,27 @@ export function wrong(): void {
 }
 `;
 
-const RESOLUTIONS = [
+const SETTINGS = [
   { module: 'nodenext', moduleResolution: 'nodenext' },
   { module: 'esnext', moduleResolution: 'bundler' },
-];
+].map((resolution) => ({
+  ...resolution,
+  ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true },
+  ...{ target: 'es2022', lib: ['es2022', 'dom'], types: ['node'] },
+  outDir: resolution.moduleResolution,
+}));
 
 describe('a project that installs all packages', () => {
-  for (const resolution of RESOLUTIONS) {
-    const name = resolution.moduleResolution;
-    test(`the types of all packages compile under strict settings with the resolution ${name}`, async () => {
-      const compilerOptions = {
-        ...resolution,
-        ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true },
-        ...{ target: 'es2022', lib: ['es2022', 'dom'], types: ['node'], skipLibCheck: false },
-        outDir: name,
-      };
-      await writeFile(join(project, 'program.ts'), PROGRAM);
-      const config = { compilerOptions, files: ['program.ts'] };
-      await writeFile(join(project, `tsconfig.${name}.json`), JSON.stringify(config));
-      const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-      const args = [tsc, '-p', join(project, `tsconfig.${name}.json`)];
-      const { stdout } = await runModule(process.execPath, args, project).catch((error) => error);
-      assert.equal(stdout, '');
-    });
+  let problems: readonly string[];
+
+  before(async () => {
+    await writeFile(join(project, 'program.ts'), PROGRAM);
+    problems = await typeProblems(project, 'program.ts', SETTINGS);
+  });
+
+  for (const [index, { moduleResolution: name }] of SETTINGS.entries()) {
+    test(`the types of all packages compile under strict settings with the resolution ${name}`, () =>
+      assert.equal(problems[index], ''));
 
     test(`what the resolution ${name} compiled runs: a server, both clients, and a rendered page`, async () => {
       const { stdout, stderr } = await runModule(process.execPath, [`${name}/program.js`], project);
