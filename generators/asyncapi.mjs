@@ -1,13 +1,13 @@
 /**
- * Prints what AsyncAPI's parser says of a document on standard input, as JSON: `{isValid, diagnostics: [{severity, rule, at,
- * message}]}`. `severity` is `error` or `warning`.
+ * Prints what AsyncAPI's parser says of each document of the array on standard input, as JSON: `[{isValid, diagnostics:
+ * [{severity, rule, at, message}]}]`. `severity` is `error` or `warning`.
  */
 import { text } from 'node:stream/consumers';
 import { Parser } from '@asyncapi/parser';
 
-const { document, diagnostics } = await new Parser().parse(await text(process.stdin));
-process.stdout.write(
-  JSON.stringify({
+async function judgementOf(source) {
+  const { document, diagnostics } = await new Parser().parse(source);
+  return {
     isValid: document !== undefined,
     diagnostics: diagnostics.map(({ severity, code, path, message }) => ({
       // 0 is an error; a warning, an information and a hint follow.
@@ -16,5 +16,9 @@ process.stdout.write(
       at: path.join('/'),
       message,
     })),
-  }),
-);
+  };
+}
+
+const judgements = [];
+for (const source of JSON.parse(await text(process.stdin))) judgements.push(await judgementOf(source));
+process.stdout.write(JSON.stringify(judgements));

@@ -1,15 +1,13 @@
 /**
- * Prints what linters say of an OpenAPI document on standard input, as JSON: `[{linter, severity, rule, at, message}]`.
- * `severity` is `error` or `warning`.
+ * Prints what linters say of each OpenAPI document of the array on standard input, as JSON:
+ * `[[{linter, severity, rule, at, message}]]`. `severity` is `error` or `warning`.
  */
 import { text } from 'node:stream/consumers';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import spectralCore from '@stoplight/spectral-core';
 import spectralRulesets from '@stoplight/spectral-rulesets';
 
-const document = await text(process.stdin);
-
-async function bySpectral() {
+async function bySpectral(document) {
   const linter = new spectralCore.Spectral();
   linter.setRuleset({ extends: [[spectralRulesets.oas, 'recommended']] });
   const results = await linter.run(JSON.parse(document));
@@ -23,7 +21,7 @@ async function bySpectral() {
   }));
 }
 
-async function byRedocly() {
+async function byRedocly(document) {
   const config = await createConfig({ extends: ['recommended'] });
   const problems = await lintFromString({ source: document, absoluteRef: '/openapi.json', config });
   return problems.map(({ severity, ruleId, location, message }) => ({
@@ -35,4 +33,7 @@ async function byRedocly() {
   }));
 }
 
-process.stdout.write(JSON.stringify([...(await bySpectral()), ...(await byRedocly())]));
+const found = [];
+for (const document of JSON.parse(await text(process.stdin)))
+  found.push([...(await bySpectral(document)), ...(await byRedocly(document))]);
+process.stdout.write(JSON.stringify(found));

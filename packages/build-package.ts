@@ -15,27 +15,40 @@ type OwnTypes = (program: ts.Program) => ReadonlyMap<string, string>;
 /** Compiles `src` of the package into `dist`, as its `tsconfig.build.json` says. Ends the process when that fails. */
 export function buildPackage(directory: string, ownTypes: OwnTypes = () => new Map()): void {
   const { fileNames, options } = readConfig(directory);
-  const program = ts.createProgram(fileNames, options);
+  // Of most sources nobody reaches the types: they are not made.
+  const program = ts.createProgram(fileNames, { ...options, declaration: false });
   // Files that are not listed belong to other packages; they are checked with the whole project.
   const sources = fileNames.map((name) => program.getSourceFile(name)).filter((file) => file !== undefined);
-  const problems = [
-    ...program.getGlobalDiagnostics(),
-    ...sources.flatMap((file) => ts.getPreEmitDiagnostics(program, file)),
-  ];
-  if (problems.length > 0) fail(problems, directory);
+  failOn(
+    [
+      ...program.getGlobalDiagnostics(),
+      ...sources.flatMap((file) => ts.getPreEmitDiagnostics(program, file)),
+    ],
+    directory,
+  );
   const dist = join(directory, 'dist');
-  const own = ownTypes(program);
-  const types = new Map<string, string>();
-  for (const file of sources) {
-    const target = join(dist, pathInDist(file.fileName, directory));
+  const targets = new Map(sources.map((file) => [join(dist, pathInDist(file.fileName, directory)), file]));
+  for (const [target, file] of targets) {
     program.emit(file, (path, text) => {
-      if (path.endsWith('.d.ts'))
-        types.set(`${target}.d.ts`, publishedText(own.get(file.fileName) ?? text, target, dist));
-      else if (path.endsWith('.map')) write(`${target}.js.map`, publishedMap(text, target, file.fileName));
+      if (path.endsWith('.map')) write(`${target}.js.map`, publishedMap(text, target, file.fileName));
       else write(`${target}.js`, publishedText(text, target, dist));
     });
   }
-  for (const path of reachable(entryTypes(directory), types)) write(path, types.get(path) ?? '');
+  const own = ownTypes(program);
+  const host = { ...ts.createCompilerHost(options), getSourceFile: program.getSourceFile };
+  const typed = ts.createProgram(fileNames, options, host, program);
+  const reached = new Set(entryTypes(directory));
+  for (const path of reached) {
+    const target = path.replace(/\.d\.ts$/, '');
+    const file = targets.get(target);
+    if (file === undefined) throw new Error(`there is no source for ${path}`);
+    const emitTypes = (_: string, text: string) => {
+      const published = publishedText(own.get(file.fileName) ?? text, target, dist);
+      write(path, published);
+      for (const imported of importedTypes(path, published)) reached.add(imported);
+    };
+    failOn(typed.emit(file, emitTypes, undefined, true).diagnostics, directory);
+  }
   copyOtherFiles(join(directory, 'src'), dist);
   for (const path of globSync(`${dist}/**/*.*`)) if (!written.has(path)) rmSync(path);
 }
@@ -43,13 +56,14 @@ export function buildPackage(directory: string, ownTypes: OwnTypes = () => new M
 function readConfig(directory: string): ts.ParsedCommandLine {
   const path = join(directory, 'tsconfig.build.json');
   const { config, error } = ts.readConfigFile(path, ts.sys.readFile);
-  if (error !== undefined) fail([error], directory);
+  failOn(error === undefined ? [] : [error], directory);
   const parsed = ts.parseJsonConfigFileContent(config, ts.sys, directory);
-  if (parsed.errors.length > 0) fail(parsed.errors, directory);
+  failOn(parsed.errors, directory);
   return parsed;
 }
 
-function fail(diagnostics: readonly ts.Diagnostic[], directory: string): never {
+function failOn(diagnostics: readonly ts.Diagnostic[], directory: string): void {
+  if (diagnostics.length === 0) return;
   const host = {
     getCanonicalFileName: (name: string) => name,
     getCurrentDirectory: () => directory,
@@ -96,18 +110,13 @@ function entryTypes(directory: string): string[] {
   );
 }
 
-/** The entries, and all declarations that they import, however indirectly. */
-function reachable(entries: readonly string[], types: ReadonlyMap<string, string>): ReadonlySet<string> {
-  const found = new Set(entries);
-  for (const path of found) {
-    const text = types.get(path);
-    if (text === undefined) throw new Error(`there is no source for ${path}`);
-    for (const { fileName } of ts.preProcessFile(text).importedFiles) {
-      if (fileName.startsWith('.')) found.add(join(dirname(path), fileName.replace(/\.js$/, '.d.ts')));
-    }
-  }
-  return found;
-}
+/** The declarations of this package that a declaration imports. */
+const importedTypes = (path: string, text: string): string[] =>
+  ts
+    .preProcessFile(text)
+    .importedFiles.flatMap(({ fileName }) =>
+      fileName.startsWith('.') ? [join(dirname(path), fileName.replace(/\.js$/, '.d.ts'))] : [],
+    );
 
 /** Migrations, scripts and styles are read from beside the code. */
 function copyOtherFiles(from: string, to: string): void {

@@ -3,33 +3,34 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import process from 'node:process';
 import { packedPages } from './packed-pages.ts';
 
 const DIST = join(import.meta.dirname, '../dist');
 
+const NAMES = ['server', 'client', 'react'];
+
+// The compiler is loaded once for all.
+for (const name of NAMES) await import(`./${name}/build.ts`);
 rmSync(DIST, { recursive: true, force: true });
 mkdirSync(DIST);
-for (const name of ['server', 'client', 'react']) {
-  const source = join(import.meta.dirname, name);
-  // Pages have other links in the package than in the repository, so the package is composed beside its source.
-  const folder = mkdtempSync(join(tmpdir(), `rollcall-pack-${name}-`));
-  try {
-    run(process.execPath, ['build.ts'], source);
-    const { files } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'));
-    for (const file of ['package.json', 'LICENSE', ...files]) {
-      if (file !== 'docs') cpSync(join(source, file), join(folder, file), { recursive: true });
-    }
-    for (const [path, text] of packedPages(name)) {
-      mkdirSync(dirname(join(folder, path)), { recursive: true });
-      writeFileSync(join(folder, path), text);
-    }
-    run('npm', ['pack', '--pack-destination', DIST], folder);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+// Pages have other links in the package than in the repository, so the package is composed beside its source.
+const folder = mkdtempSync(join(tmpdir(), 'rollcall-pack-'));
+try {
+  for (const name of NAMES) compose(name, join(folder, name));
+  const folders = NAMES.map((name) => `./${name}`);
+  execFileSync('npm', ['pack', ...folders, '--pack-destination', DIST], { cwd: folder, stdio: 'inherit' });
+} finally {
+  rmSync(folder, { recursive: true });
 }
 
-function run(program: string, args: string[], cwd: string): void {
-  execFileSync(program, args, { cwd, stdio: 'inherit' });
+function compose(name: string, target: string): void {
+  const source = join(import.meta.dirname, name);
+  const { files } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'));
+  for (const file of ['package.json', 'LICENSE', ...files]) {
+    if (file !== 'docs') cpSync(join(source, file), join(target, file), { recursive: true });
+  }
+  for (const [path, text] of packedPages(name)) {
+    mkdirSync(dirname(join(target, path)), { recursive: true });
+    writeFileSync(join(target, path), text);
+  }
 }

@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { access, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
-import { promisify } from 'node:util';
+import { typeProblems } from '../../server/test/packages/type-problems.ts';
 import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
 import { jwt, seconds } from '../../server/test/support/jwt.ts';
 import { installPackages } from '../../server/test/support/packed.ts';
 import { withServer } from '../../server/test/support/server.ts';
 import { directoryOfFile } from '../../server/test/support/temporary-directory.ts';
 
-const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../../..');
 
 /** The directory of a project in which the packed client is installed. */
@@ -122,32 +120,29 @@ export const kind = (event: PresenceEvent): Kind => event.type;
 describe('the types of the package under strict settings', () => {
   const browser = { lib: ['es2022', 'dom'], types: [] };
   const node = { lib: ['es2022'], types: ['node'] };
+  const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true };
+  const shared = {
+    ...strict,
+    noEmit: true,
+    target: 'es2022',
+    typeRoots: [join(ROOT, 'node_modules/@types')],
+  };
   const cases = [
     { name: 'a page that is bundled', ...browser, module: 'esnext', moduleResolution: 'bundler' },
     { name: 'a page', ...browser, module: 'nodenext', moduleResolution: 'nodenext' },
     { name: 'Node', ...node, module: 'nodenext', moduleResolution: 'nodenext' },
   ];
-  for (const { name, ...platform } of cases) {
-    test(`the types of the package compile under strict settings for ${name}`, async () => {
-      const config = {
-        compilerOptions: {
-          strict: true,
-          exactOptionalPropertyTypes: true,
-          noUncheckedIndexedAccess: true,
-          noEmit: true,
-          target: 'es2022',
-          skipLibCheck: false,
-          ...platform,
-          typeRoots: [join(ROOT, 'node_modules/@types')],
-        },
-        files: ['typed.ts'],
-      };
-      await writeFile(join(project, 'typed.ts'), TYPED_PROGRAM);
-      await writeFile(join(project, 'tsconfig.json'), JSON.stringify(config));
-      const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-      const failed = await run(process.execPath, [tsc, '-p', project]).catch(({ stdout }) => stdout);
-      assert.equal(failed.stdout ?? failed, '');
-    });
+  let problems: readonly string[];
+
+  before(async () => {
+    await writeFile(join(project, 'typed.ts'), TYPED_PROGRAM);
+    const settings = cases.map(({ name, ...platform }) => ({ ...shared, ...platform }));
+    problems = await typeProblems(project, 'typed.ts', settings);
+  });
+
+  for (const [index, { name }] of cases.entries()) {
+    test(`the types of the package compile under strict settings for ${name}`, () =>
+      assert.equal(problems[index], ''));
   }
 });
 

@@ -10,6 +10,7 @@ import { fencesOf } from '../../server/test/docs/markdown.ts';
 import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
 import { freePort } from '../../server/test/support/own-program.ts';
 import { installPackages } from '../../server/test/support/packed.ts';
+import { UNMEASURED } from '../../server/test/support/programs.ts';
 import { type TestServer, withServer } from '../../server/test/support/server.ts';
 import { directoryOfFile } from '../../server/test/support/temporary-directory.ts';
 
@@ -36,6 +37,7 @@ async function withPage(server: TestServer, port: number, use: () => Promise<voi
   }
   const env = {
     ...process.env,
+    ...UNMEASURED,
     NODE_ENV: 'development',
     // Colours would divide the line with the address.
     NO_COLOR: '1',

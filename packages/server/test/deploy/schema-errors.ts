@@ -34,6 +34,9 @@ async function invalidValue(object: KubernetesObject): Promise<string | null> {
   }
 }
 
+/** Declarations that a check before has read: those of Kubernetes are many. */
+const declarations = new Map<string, ts.SourceFile | undefined>();
+
 /** The JSON schemas allow further fields; TypeScript rejects those that the types do not have. */
 function unknownFields(objects: readonly KubernetesObject[]): string[] {
   const lines = objects.map(
@@ -46,13 +49,17 @@ function unknownFields(objects: readonly KubernetesObject[]): string[] {
     noEmit: true,
     skipLibCheck: true,
     types: [],
+    lib: ['lib.es2023.d.ts'],
     module: ts.ModuleKind.NodeNext,
     target: ts.ScriptTarget.ES2023,
   };
   const host = ts.createCompilerHost(options);
   const read = host.getSourceFile;
-  host.getSourceFile = (name, ...rest) =>
-    name === file ? ts.createSourceFile(name, lines.join('\n'), ts.ScriptTarget.ES2023) : read(name, ...rest);
+  host.getSourceFile = (name, ...rest) => {
+    if (name === file) return ts.createSourceFile(name, lines.join('\n'), ts.ScriptTarget.ES2023);
+    if (!declarations.has(name)) declarations.set(name, read(name, ...rest));
+    return declarations.get(name);
+  };
   const program = ts.createProgram([file], options, host);
   return ts
     .getPreEmitDiagnostics(program)

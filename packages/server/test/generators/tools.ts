@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { isRequired } from '../support/programs.ts';
+import { isRequired, UNMEASURED } from '../support/programs.ts';
 
 export const TOOLS = join(import.meta.dirname, '../../../../generators');
 
@@ -25,7 +25,7 @@ export async function runScript(
 ): Promise<string> {
   const running = runFile(process.execPath, [path, ...args], {
     cwd,
-    env: { ...process.env, ...env },
+    env: { ...process.env, ...UNMEASURED, ...env },
     maxBuffer: 64 * 1_024 * 1_024,
   });
   const { stdout } = await running.catch((error) => {
@@ -34,9 +34,10 @@ export async function runScript(
   return stdout;
 }
 
-/** Gives a script of the tools a document on its standard input, and returns the JSON that it prints. */
-export async function judge<Result>(script: string, document: string): Promise<Result> {
-  const child = spawn(process.execPath, [join(TOOLS, script)], { stdio: ['pipe', 'pipe', 'inherit'] });
-  child.stdin.end(document);
-  return JSON.parse(await text(child.stdout)) as Result;
+/** Gives a script of the tools documents on its standard input, and returns what it prints of each. The tools start slowly. */
+export async function judge<Result>(script: string, documents: readonly string[]): Promise<Result[]> {
+  const env = { ...process.env, ...UNMEASURED };
+  const child = spawn(process.execPath, [join(TOOLS, script)], { stdio: ['pipe', 'pipe', 'inherit'], env });
+  child.stdin.end(JSON.stringify(documents));
+  return JSON.parse(await text(child.stdout)) as Result[];
 }

@@ -10,6 +10,7 @@ import { commandOf, stages } from '../docs/dockerfile.ts';
 import { ROOT, readPage } from '../docs/markdown.ts';
 import { send } from '../support/http-client.ts';
 import { packPackages } from '../support/packed.ts';
+import { UNMEASURED } from '../support/programs.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const IGNORED = readPage('.dockerignore')
@@ -55,7 +56,7 @@ function install(root: string): void {
     else {
       assert.equal(name, 'RUN');
       mkdirSync(placed(workDirectory), { recursive: true });
-      const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH}` };
+      const env = { ...process.env, ...UNMEASURED, PATH: `${dirname(process.execPath)}:${process.env.PATH}` };
       execFileSync('sh', ['-c', placed(args)], { cwd: placed(workDirectory), env, stdio: 'pipe' });
     }
   }
@@ -73,6 +74,7 @@ test('deploy/Dockerfile installs the packed server with locked dependencies, and
   const program = { node: process.execPath, launcher: join(root, script) };
   const running = new CliProcess([...args, '--port', '0', '--data-dir', join(root, 'data'), ...KNOWN], {
     program,
+    env: UNMEASURED,
   });
   try {
     const [, url = ''] = await running.output(/"url":"([^"]+)".*"msg":"listening"/);

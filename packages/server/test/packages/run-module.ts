@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { cleanEnvironment } from '../cli/cli-process.ts';
+import { UNMEASURED } from '../support/programs.ts';
 
 const run = promisify(execFile);
 /** No program of a test takes a tenth of this. */
@@ -13,4 +14,4 @@ export const runModule = (
   cwd: string,
   env: Record<string, string> = {},
 ): Promise<{ stdout: string; stderr: string }> =>
-  run(node, args, { cwd, env: cleanEnvironment(env), timeout: LIMIT_MS });
+  run(node, args, { cwd, env: cleanEnvironment({ ...UNMEASURED, ...env }), timeout: LIMIT_MS });

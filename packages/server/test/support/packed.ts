@@ -4,11 +4,15 @@ import { createHash } from 'node:crypto';
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import process from 'node:process';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import manifest from '../../../../package.json' with { type: 'json' };
+import { UNMEASURED } from './programs.ts';
 
-const run = promisify(execFile);
+const runFile = promisify(execFile);
+const npm = (args: readonly string[], cwd: string) =>
+  runFile('npm', args, { cwd, env: { ...process.env, ...UNMEASURED } });
 const ROOT = join(import.meta.dirname, '../../../..');
 const DIST = join(ROOT, 'dist');
 /** Has the fingerprint of the sources from which the tarballs were made. */
@@ -44,7 +48,7 @@ async function pack(): Promise<Readonly<Record<PackageName, string>>> {
     lock.exec('BEGIN EXCLUSIVE');
     const sources = fingerprint();
     if (!existsSync(MARKER) || readFileSync(MARKER, 'utf8') !== sources) {
-      await run('npm', ['run', 'pack'], { cwd: ROOT });
+      await npm(['run', 'pack'], ROOT);
       writeFileSync(MARKER, sources);
     }
   } finally {
@@ -76,5 +80,5 @@ export async function installPackages(
   await writeFile(join(directory, 'package.json'), '{"type": "module", "private": true}');
   const quietly = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error'];
   const packages = [...ours.map((name) => tarballs[name]), ...versions];
-  await run('npm', ['install', ...quietly, ...packages], { cwd: directory });
+  await npm(['install', ...quietly, ...packages], directory);
 }

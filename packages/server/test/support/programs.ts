@@ -4,6 +4,12 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import process from 'node:process';
 
+/**
+ * For the environment of programs that run no file of `packages/NAME/src`. To measure which lines of a program run takes as long
+ * as the program, and children are measured unless they get this.
+ */
+export const UNMEASURED = { NODE_V8_COVERAGE: '' };
+
 /** Whether ROLLCALL_TEST_REQUIRE names it: then its absence fails the tests instead of skipping them. */
 export const isRequired = (
   name:

@@ -1,6 +1,6 @@
-/** The tarball of the server in the project of a host, without this repository. */
+/** The tarballs in the project of a host, without this repository: the server, and all packages together. */
 import assert from 'node:assert/strict';
-import { glob, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import process from 'node:process';
 import { before, describe, test } from 'node:test';
@@ -9,10 +9,12 @@ import { fencesOf, ROOT, readPage } from '../docs/markdown.ts';
 import { useEveryPart } from '../support/every-part.ts';
 import { installPackages } from '../support/packed.ts';
 import { skipsPostgres, withDatabase } from '../support/postgres.ts';
+import { UNMEASURED } from '../support/programs.ts';
 import { freshRedisUrl, skipsRedis } from '../support/redis.ts';
 import { directoryOfFile } from '../support/temporary-directory.ts';
 import { NODES, OLD_NODE } from './nodes.ts';
 import { runModule } from './run-module.ts';
+import { typeProblems } from './type-problems.ts';
 
 /** The part of a bill of materials that is compared. */
 interface Bom {
@@ -27,7 +29,7 @@ interface Bom {
   }[];
 }
 
-/** The part of package-lock.json that it is compared with. */
+/** The part of a package-lock.json that it is compared with. */
 interface LockFile {
   readonly packages: Readonly<Record<string, LockedPackage>>;
 }
@@ -37,12 +39,16 @@ interface LockedPackage {
   /** Present for a package of this repository: then `resolved` is its folder. */
   readonly link?: true;
   readonly resolved: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
 }
 
 const project = directoryOfFile('host');
 const launcher = join(project, 'node_modules/.bin/rollcall');
 
-before(() => installPackages(project, ['server', 'client']));
+before(async () => {
+  const others = ['react', 'react-dom', '@types/react', '@types/react-dom', '@types/node'];
+  await installPackages(project, ['server', 'client', 'react'], others);
+});
 
 /** An empty folder of the host. */
 async function emptyFolder(name: string): Promise<string> {
@@ -53,7 +59,7 @@ async function emptyFolder(name: string): Promise<string> {
 
 /** Serves from the package and loads all of it. The server writes nothing but its log, and ends without an error. */
 async function serveFromPackage(node: string, cwd: string, env: Record<string, string>): Promise<void> {
-  const options = { program: { node, launcher }, cwd, env };
+  const options = { program: { node, launcher }, cwd, env: { ...UNMEASURED, ...env } };
   const server = await withServe(
     './data',
     KNOWN,
@@ -75,11 +81,15 @@ test('the bill of materials has every package that the package installs, with lo
   const bom: Bom = JSON.parse(await readFile(stdout.trim(), 'utf8'));
   assert.deepEqual([bom.bomFormat, bom.specVersion], ['CycloneDX', '1.5']);
   assert.equal(bom.metadata.component.name, '@rollcall/server');
-  const manifests = await glob('node_modules/{@*/*,[!@]*}/package.json', { cwd: project });
-  const installed = (await Array.fromAsync(manifests)).map((path) =>
-    path.slice('node_modules/'.length, -'/package.json'.length),
+  const { packages: installed }: LockFile = JSON.parse(
+    await readFile(join(project, 'package-lock.json'), 'utf8'),
   );
-  const others = installed.filter((name) => !name.startsWith('@rollcall/'));
+  const reached = new Set(['@rollcall/server']);
+  for (const name of reached) {
+    const { dependencies = {} } = installed[`node_modules/${name}`] ?? assert.fail(name);
+    for (const dependency of Object.keys(dependencies)) reached.add(dependency);
+  }
+  const others = [...reached].filter((name) => !name.startsWith('@rollcall/'));
   assert.ok(others.length > 20);
   const listed = new Map(bom.components.map((component) => [component.name, component]));
   assert.deepEqual(
@@ -222,6 +232,85 @@ describe('startRollcall of the installed package', () => {
       assert.deepEqual(named, ['tests', 'a-secret-for-tests', 200]);
       for (const failure of failures.slice(3)) assert.match(failure, /^the clock cannot advance by .+ ms$/);
       assert.deepEqual(rest, { inTemporaryFolder: 1, afterwards: 200, left: [] });
+    });
+  }
+});
+
+/** Without JSX, so that it runs as it is. The lines after `@ts-expect-error` must not compile. */
+const PROGRAM = `
+import { Rollcall, RollcallClient, type PresenceEntry } from '@rollcall/client';
+import { signClientToken } from '@rollcall/client/server';
+import { Facepile, type PresentUser, RollcallProvider, useOthers, type UseThread } from '@rollcall/react';
+import { type Rollcall as Server, startRollcall, type StartRollcallOptions } from '@rollcall/server';
+import { createElement } from 'react';
+import { renderToString } from 'react-dom/server';
+
+const options: StartRollcallOptions = { environment: { ROLLCALL_PRESENCE_TTL_SECONDS: '60' } };
+const server: Server = await startRollcall(options);
+const host = new Rollcall({ url: server.url, token: () => server.projectToken() });
+await host.batch({ users: [{ id: 'ada', name: 'Ada' }], groups: [{ id: 'docs', name: 'D', members: ['ada'] }] });
+await host.presence.put('ada', { groupID: 'docs', location: { page: 'intro' } });
+const present: PresenceEntry[] = await host.presence.list({ groupID: 'docs' }).toArray();
+const { projectID, projectSecret: secret } = server;
+const client = new RollcallClient({
+  url: server.url,
+  token: () => signClientToken({ projectID, secret, userID: 'ada', groupID: 'docs' }),
+});
+const { user } = await client.viewer();
+function Names() {
+  const others: readonly PresentUser[] = useOthers({ location: { page: 'intro' } });
+  return createElement('p', null, others.length);
+}
+const page = [createElement(Names, { key: 1 }), createElement(Facepile, { key: 2, location: { page: 'intro' } })];
+const html = renderToString(createElement(RollcallProvider, { client, groupID: 'docs' }, page));
+await client.close();
+await host.close();
+await server.close();
+console.log(JSON.stringify({ present, name: user.name, html }));
+
+export const comment = ({ send }: UseThread, name?: string): string =>
+  send('Hello', { createThread: name === undefined ? undefined : { name } });
+
+export function wrong(): void {
+  // @ts-expect-error an unknown option
+  startRollcall({ prot: 1 });
+  // @ts-expect-error time goes one way, by a number
+  server.advance('1');
+  // @ts-expect-error a location has text
+  useOthers({ location: { page: 1 } });
+}
+`;
+
+const SETTINGS = [
+  { module: 'nodenext', moduleResolution: 'nodenext' },
+  { module: 'esnext', moduleResolution: 'bundler' },
+].map((resolution) => ({
+  ...resolution,
+  ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true },
+  ...{ target: 'es2022', lib: ['es2022', 'dom'], types: ['node'] },
+  outDir: resolution.moduleResolution,
+}));
+
+describe('a project that installs all packages', () => {
+  let problems: readonly string[];
+
+  before(async () => {
+    await writeFile(join(project, 'program.ts'), PROGRAM);
+    problems = await typeProblems(project, 'program.ts', SETTINGS);
+  });
+
+  for (const [index, { moduleResolution: name }] of SETTINGS.entries()) {
+    test(`the types of all packages compile under strict settings with the resolution ${name}`, () =>
+      assert.equal(problems[index], ''));
+
+    test(`what the resolution ${name} compiled runs: a server, both clients, and a rendered page`, async () => {
+      const { stdout, stderr } = await runModule(process.execPath, [`${name}/program.js`], project);
+      assert.equal(stderr, '');
+      assert.deepEqual(JSON.parse(stdout), {
+        present: [{ id: 'ada', ephemeral: { locations: [{ page: 'intro' }] } }],
+        name: 'Ada',
+        html: '<p>0</p>',
+      });
     });
   }
 });
