@@ -9,10 +9,10 @@ const DIST = join(import.meta.dirname, '../dist');
 
 const NAMES = ['server', 'client', 'react'];
 
-// The compiler is loaded once for all.
-for (const name of NAMES) await import(`./${name}/build.ts`);
 rmSync(DIST, { recursive: true, force: true });
 mkdirSync(DIST);
+// The compiler is loaded once for all.
+for (const name of NAMES) await import(`./${name}/build.ts`);
 // Pages have other links in the package than in the repository, so the package is composed beside its source.
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-pack-'));
 try {

@@ -18,7 +18,21 @@ const SPACE = fc.stringMatching(/^[ \t\r\n]{0,2}$/);
 const UNIT = fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code));
 const KEYS = fc.oneof(
   fc.string({ unit: UNIT, maxLength: 4 }),
-  fc.constantFrom('__proto__', 'toJSON', 'constructor', '1', '01', '', '\\', '"', '\n', 'ключ', '\\u04'),
+  fc.constantFrom(
+    '__proto__',
+    'toJSON',
+    'constructor',
+    'valueOf',
+    'hasOwnProperty',
+    '1',
+    '01',
+    '',
+    '\\',
+    '"',
+    '\n',
+    'ключ',
+    '\\u04',
+  ),
 );
 const unitsOf = (text: string) => Array.from({ length: text.length }, (_, index) => text.charAt(index));
 

@@ -13,7 +13,7 @@ import { jwt, seconds } from '../support/jwt.ts';
 import { LAUNCHER } from '../support/launcher.ts';
 import { skipsPostgres, withDatabase } from '../support/postgres.ts';
 import { type TestServer, withDataDir, withServer } from '../support/server.ts';
-import { rollcall, rollcallOk } from './cli-process.ts';
+import { CHECKOUT, rollcall, rollcallOk } from './cli-process.ts';
 import { embedded, exportedBy, makeSmallStore, SMALL_COUNTS } from './stores.ts';
 
 /** The small store in `from`, and the text of its backup. */
@@ -77,7 +77,8 @@ describe('rollcall backup and restore', () => {
       withDatabase(async (databaseUrl) => {
         const file = join(directory, 'backup.jsonl');
         writeFileSync(file, text);
-        await rollcallOk(['restore', file], { env: { ROLLCALL_DATABASE_URL: databaseUrl } });
+        const env = { ROLLCALL_DATABASE_URL: databaseUrl };
+        await rollcallOk(['restore', file], { program: CHECKOUT, env });
         const records = await exportedBy({ dataDir: '', databaseUrl });
         assert.deepEqual(records, await exportedBy(embedded(join(directory, 'from'))));
       }),

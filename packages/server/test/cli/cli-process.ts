@@ -8,7 +8,6 @@ import type { Readable } from 'node:stream';
 import { type Answer, send } from '../support/http-client.ts';
 import { jwt, seconds } from '../support/jwt.ts';
 import { LAUNCHER } from '../support/launcher.ts';
-import { runHere } from './run-here.ts';
 
 export const CUSTOMER = { id: 'acme', secret: 'the secret of acme' };
 export const PROJECT = { id: 'staging', secret: 'the secret of staging' };
@@ -62,7 +61,7 @@ export interface Ended {
 export const CHECKOUT = { node: process.execPath, launcher: LAUNCHER };
 
 export interface CommandOptions {
-  /** Where it is given, or a directory is, the command is a process of its own. Default: {@link CHECKOUT}. */
+  /** Runs the command in a process of its own, with this program. `cwd` and `serve` do so with {@link CHECKOUT}. Default: in this process. */
   readonly program?: { readonly node: string; readonly launcher: string };
   readonly env?: Record<string, string>;
   readonly cwd?: string;
@@ -142,6 +141,8 @@ export async function rollcall(args: readonly string[], options: CommandOptions 
   const { program, env, cwd } = options;
   if (program !== undefined || cwd !== undefined || args[0] === 'serve')
     return new CliProcess(args, options, COMMAND_LIMIT_MS).ended;
+  // Loaded where it is used: it has a hand in the process of the tests.
+  const { runHere } = await import('./run-here.ts');
   const { stdout, stderr, ...ended } = await runHere(args, cleanEnvironment(env));
   return { ...ended, stdout: stdout.toString(), stderr: stderr.toString() };
 }

@@ -48,7 +48,7 @@ describe('every command of rollcall', () => {
     const ended = await rollcall(['projcet', 'list'], { program: CHECKOUT });
     assert.equal(ended.code, 2);
     assert.match(ended.stderr, /unknown command 'projcet'\n\(Did you mean project\?\)/);
-    // In the process of the tests a command is the same.
+    // A command that runs in this process has the same result.
     assert.deepEqual(await rollcall(['projcet', 'list']), ended);
   });
 

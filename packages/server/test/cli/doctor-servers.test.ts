@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { OwnRedis } from '../support/own-redis.ts';
 import { skipsPostgres, withDatabase } from '../support/postgres.ts';
 import { freshRedisUrl, skipsRedis } from '../support/redis.ts';
-import { rollcall } from './cli-process.ts';
+import { CHECKOUT, rollcall } from './cli-process.ts';
 
 interface Check {
   readonly name: string;
@@ -14,7 +14,9 @@ interface Check {
 
 /** The report of the doctor about servers, and its exit code. No Rollcall runs at the URL that it checks. */
 async function doctor(settings: Record<string, string>): Promise<{ code: number | null; checks: Check[] }> {
-  const { code, stdout } = await rollcall(['doctor', '--json'], { env: { ...settings, ROLLCALL_PORT: '1' } });
+  const env = { ...settings, ROLLCALL_PORT: '1' };
+  // A process, which ends by itself once the connections to the servers are closed.
+  const { code, stdout } = await rollcall(['doctor', '--json'], { program: CHECKOUT, env });
   return { code, checks: JSON.parse(stdout) as Check[] };
 }
 

@@ -97,13 +97,15 @@ describe('rollcall migrate-store', () => {
     ['an empty directory name', ['--from-data-dir', '', '--to-data-dir', 'b'], /--from-data-dir: expected/],
   ];
   for (const [what, args, complaint] of misuses) {
-    test(`migrate-store with ${what} is bad usage, with one line and no secret`, async () => {
-      const { code, stdout, stderr } = await rollcall(['migrate-store', ...args]);
-      assert.deepEqual([code, stdout], [2, '']);
-      assert.match(stderr, complaint);
-      assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
-      assert.ok(!stderr.includes('p4ssw0rd'), stderr);
-    });
+    test(`migrate-store with ${what} is bad usage, with one line and no secret`, () =>
+      withDataDir(async (directory) => {
+        const given = args.map((arg) => (/^(?:\.\/x\/\.\.\/)?[ab]$/.test(arg) ? `${directory}/${arg}` : arg));
+        const { code, stdout, stderr } = await rollcall(['migrate-store', ...given]);
+        assert.deepEqual([code, stdout], [2, '']);
+        assert.match(stderr, complaint);
+        assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
+        assert.ok(!stderr.includes('p4ssw0rd'), stderr);
+      }));
   }
 
   test('migrate-store from a directory to the same one by another name is bad usage', () =>

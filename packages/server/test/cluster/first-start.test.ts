@@ -9,7 +9,7 @@ import { withDataDir } from '../support/server.ts';
 import { KNOWN, skip, withSharedServers } from './cluster-case.ts';
 
 const PROCESSES = 10;
-/** What is configured differs from start to start, and not how many of them meet. */
+/** Fewer where a customer or project is configured: the race is tested with {@link PROCESSES}. */
 const CONFIGURED = 4;
 const PROJECT = { ROLLCALL_PROJECT_ID: 'staging', ROLLCALL_PROJECT_SECRET: 'the secret of staging' };
 

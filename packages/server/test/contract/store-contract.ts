@@ -5,7 +5,7 @@
 import { after, before, describe } from 'node:test';
 import { batchContract } from './store/batch-contract.ts';
 import { batchErrorContract } from './store/batch-error-contract.ts';
-import { changeContract, memberChangeContract } from './store/change-contract.ts';
+import { changeContract, memberChangeContract, splitChangeContract } from './store/change-contract.ts';
 import { changeTopicContract } from './store/change-topic-contract.ts';
 import { changeWriteContract, webhookChangeContract } from './store/change-write-contract.ts';
 import { conversationFeedContract } from './store/conversation-feed-contract.ts';
@@ -45,6 +45,8 @@ import { userContract } from './store/user-contract.ts';
 import { webhookContract } from './store/webhook-contract.ts';
 import { snapshotLimitContract, wholeListContract } from './store/whole-list-contract.ts';
 
+const MANY_CHANGED = 'changes of more than 1,000 users';
+
 const SUBJECTS: Readonly<Record<string, (lab: StoreLab) => void>> = {
   'customers and projects': projectContract,
   'sessions and the service key': sessionContract,
@@ -66,6 +68,7 @@ const SUBJECTS: Readonly<Record<string, (lab: StoreLab) => void>> = {
   revisions: revisionContract,
   'changes of writes': changeWriteContract,
   changes: changeContract,
+  [MANY_CHANGED]: splitChangeContract,
   'topics of changes': changeTopicContract,
   'packed lists': packedContract,
   'writes at the same moment': manyWritesContract,
@@ -90,9 +93,9 @@ const CONVERSATIONS: Readonly<Record<string, (lab: StoreLab) => void>> = {
 };
 
 /** The contracts with lists of members, which may be packed. */
-const WITH_LISTS = ['groups', 'memberships', 'preconditions', 'changes of writes', 'races'];
+const WITH_LISTS = ['groups', 'memberships', 'preconditions', 'changes of writes', MANY_CHANGED, 'races'];
 
-/** The contracts of long lists of members: those of requests are always packed. */
+/** The contracts of lists of members as long as large bodies have them, whose lists are always packed. */
 const WITH_LONG_LISTS: Readonly<Record<string, (lab: StoreLab) => void>> = {
   'changes of many members': memberChangeContract,
   'large groups': largeGroupContract,
@@ -100,7 +103,8 @@ const WITH_LONG_LISTS: Readonly<Record<string, (lab: StoreLab) => void>> = {
 
 /** The contracts whose operations use sessions, transactions and snapshots of a database in every way that there is. */
 const OF_SESSIONS = [
-  ...['the batch', 'whole lists', 'changes of writes', 'changes', 'writes at the same moment', 'races'],
+  ...['the batch', 'whole lists', 'changes of writes', 'changes', MANY_CHANGED],
+  ...['writes at the same moment', 'races'],
 ];
 
 /** The part of the contract that depends on what is between a store and its database. */

@@ -52,10 +52,11 @@ class CopyProgram {
     assert.equal(this.#child.exitCode, null, this.#stderr);
     const text = await readFile(this.#file, 'utf8');
     if (text === this.#compared) return false;
-    this.#compared = text;
     const copy: Copy = JSON.parse(text);
     const groups = await Promise.all((await this.#project.groupIds()).map((id) => this.#project.group(id)));
-    assert.deepEqual(inOrder(copy.users), await this.#project.users());
+    const users = await this.#project.users();
+    this.#compared = text;
+    assert.deepEqual(inOrder(copy.users), users);
     assert.deepEqual(inOrder(copy.groups), groups);
     return true;
   }

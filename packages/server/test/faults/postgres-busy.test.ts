@@ -2,6 +2,7 @@
  * The largest legal batch, on a PostgreSQL that is busy with other connections: a busy server does not count as dead.
  */
 import assert from 'node:assert/strict';
+import { availableParallelism } from 'node:os';
 import { describe, test } from 'node:test';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -13,7 +14,7 @@ const GROUPS = 1_000;
 const MEMBERS = 2_500;
 const BODY_LIMIT = 32 * 1_024 ** 2;
 /** Connections that each use a processor of the server, and writers of the store. */
-const BUSY = 2;
+const BUSY = Math.max(2, availableParallelism());
 const WRITERS = 4;
 
 const ids = (prefix: string, count: number) =>

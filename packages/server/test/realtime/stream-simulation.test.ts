@@ -39,7 +39,6 @@ describe('the simulation of streams', () => {
   }
 
   test('the simulation of streams resumes at least some streams', { skip: SEEDS.length < 2 }, () => {
-    console.log('RESUMED', resumed);
     assert.ok(resumed >= 20, `${resumed}`);
   });
 });

@@ -1,4 +1,4 @@
-/** Copies of the model. They share what no write changes in place, such as users and records: each write copies a whole project. */
+/** Copies of the model, one for each write. Users and records are shared: no write changes them in place. */
 import type { World } from './model-world.ts';
 
 export const copyWorld = ({ groups, users, presence, threads, ...counts }: World): World => ({

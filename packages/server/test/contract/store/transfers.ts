@@ -35,7 +35,7 @@ export const inOrderOfText = <Item extends object>(items: readonly Item[]): Item
     .map(({ item }) => item);
 
 /** Expects that the record at the position, by default the last, is rejected, also in a batch with the others. */
-export async function expectRejected(
+async function expectRejected(
   to: Store,
   records: readonly TransferRecord[],
   at = records.length - 1,
@@ -51,8 +51,9 @@ export async function expectRejected(
 export async function expectRejectedByEmpty(
   lab: StoreLab,
   records: readonly TransferRecord[],
+  at?: number,
 ): Promise<void> {
-  await expectRejected(await lab.emptyStore, records);
+  await expectRejected(await lab.emptyStore, records, at);
   assert.deepEqual(await besideKey(await lab.emptyStore), []);
 }
 
