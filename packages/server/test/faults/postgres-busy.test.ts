@@ -1,5 +1,6 @@
 /**
- * The largest legal batch, on a PostgreSQL that is busy with other connections: a busy server does not count as dead.
+ * A batch that takes long, on a PostgreSQL that is busy with other connections: a busy server does not count as dead. The largest
+ * batch is in the contract of the store.
  */
 import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
@@ -10,9 +11,8 @@ import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { newRoster, View } from '../contract/store/roster.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 
-const GROUPS = 1_000;
+const GROUPS = 250;
 const MEMBERS = 2_500;
-const BODY_LIMIT = 32 * 1_024 ** 2;
 /** Connections that each use a processor of the server, and writers of the store. */
 const BUSY = Math.max(2, availableParallelism());
 const WRITERS = 4;
@@ -45,7 +45,6 @@ describe('on a PostgreSQL that is busy', { skip: skipsPostgres }, () => {
       const body = Buffer.from(
         JSON.stringify({ groups: ids('g', GROUPS).map((id) => ({ id, name: id, members })) }),
       );
-      assert.ok(body.length < BODY_LIMIT);
       let isDone = false;
       const isOver = () => isDone;
       const load = [
@@ -60,7 +59,7 @@ describe('on a PostgreSQL that is busy', { skip: skipsPostgres }, () => {
       for (const loaded of await loading) assert.equal(loaded.status, 'fulfilled');
       assert.ok(outcome.kind === 'applied');
       assert.deepEqual(outcome.groups, { created: GROUPS, updated: 0, unchanged: 0 });
-      const { total } = await roster.membersOf('g999')({ after: null, limit: 1 });
+      const { total } = await roster.membersOf(`g${GROUPS - 1}`)({ after: null, limit: 1 });
       assert.equal(total, MEMBERS);
       await store.close();
     }));
