@@ -5,8 +5,8 @@ import type { Store } from '../store/store.ts';
 import { StoreUnavailableError } from '../values/engine-errors.ts';
 import type { Clock } from './clock.ts';
 
-/** How often expired records are removed, in milliseconds. */
-const SWEEP_INTERVAL_MS = 60 * 60 * 1_000;
+/** How often expired records are removed, in milliseconds: also by a process that never lives for an hour. */
+const SWEEP_INTERVAL_MS = 10 * 60 * 1_000;
 
 interface Parts {
   readonly store: Pick<Store, 'changes'>;
@@ -28,7 +28,7 @@ export function startChangeRetention({ store, clock, log, changesSeconds }: Part
       void removal.request();
     } catch (err) {
       if (!(err instanceof StoreUnavailableError))
-        log.error({ err }, 'old records of changes could not be removed; the next hour tries again');
+        log.error({ err }, 'old records of changes could not be removed; tried again within ten minutes');
     }
   });
   const stop = clock.every(SWEEP_INTERVAL_MS, () => void removal.request());

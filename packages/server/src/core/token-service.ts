@@ -24,8 +24,8 @@ interface IssuedToken {
   readonly expires: number;
 }
 
-/** How often ended sessions are removed, in milliseconds. */
-const SWEEP_INTERVAL_MS = 60 * 60 * 1_000;
+/** How often ended sessions are removed, in milliseconds: also by a process that never lives for an hour. */
+const SWEEP_INTERVAL_MS = 10 * 60 * 1_000;
 
 interface Parts {
   readonly store: Pick<Store, 'sessions'>;

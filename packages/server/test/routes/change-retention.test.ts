@@ -26,7 +26,7 @@ const users = async (project: Project, query = {}) =>
 const isGone = async (project: Project, position: string) =>
   (await project.get(`/v1/changes?after=${position}`)).status === 410;
 
-/** Moves the clock in steps, with a request after each: the removal of each hour ends before the next one begins. */
+/** Moves the clock in steps, with a request after each: each removal ends before the next one begins. */
 async function pass(project: Project, hours: number): Promise<void> {
   for (let step = 0; step < hours * 4; step += 1) {
     clock.move(HOUR_MS / 4);
