@@ -1,12 +1,8 @@
-import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { Repeated } from '../concurrency/repeated.ts';
 import type { Store } from '../store/store.ts';
 import { StoreUnavailableError } from '../values/engine-errors.ts';
 import type { Clock } from './clock.ts';
-
-/** How often expired records are removed, in milliseconds: also by a process that never lives for an hour. */
-const SWEEP_INTERVAL_MS = 10 * 60 * 1_000;
+import { removeExpiredRows } from './expired-rows.ts';
 
 interface Parts {
   readonly store: Pick<Store, 'changes'>;
@@ -15,25 +11,13 @@ interface Parts {
   readonly changesSeconds: number;
 }
 
-/**
- * Removes the records of what writes changed when they are older than the setting, until the returned function is called. One
- * small step after the other, so that other writes hardly wait. A step that fails is repeated by the next sweep.
- */
-export function startChangeRetention({ store, clock, log, changesSeconds }: Parts): () => void {
-  const removal = new Repeated(async () => {
-    try {
-      const hasMore = await store.changes.removeBefore(clock.now() - changesSeconds * 1_000);
-      if (!hasMore) return;
-      await nextIteration();
-      void removal.request();
-    } catch (err) {
+/** Removes the records of what writes changed when they are older than the setting, until the returned function is called. */
+export const startChangeRetention = ({ store, clock, log, changesSeconds }: Parts): (() => void) =>
+  removeExpiredRows(
+    clock,
+    () => store.changes.removeBefore(clock.now() - changesSeconds * 1_000),
+    (err) => {
       if (!(err instanceof StoreUnavailableError))
         log.error({ err }, 'old records of changes could not be removed; tried again within ten minutes');
-    }
-  });
-  const stop = clock.every(SWEEP_INTERVAL_MS, () => void removal.request());
-  return () => {
-    stop();
-    void removal.close();
-  };
-}
+    },
+  );

@@ -6,6 +6,7 @@ import type { Store } from '../store/store.ts';
 import type { Origin } from '../store/write-context.ts';
 import type { Caller, WriterOf } from './caller.ts';
 import { CLOCK_TOLERANCE_MS, type Clock } from './clock.ts';
+import { removeExpiredRows } from './expired-rows.ts';
 import { publish } from './publish.ts';
 import type { StoreWrites } from './store-writes.ts';
 import { tokenFailure } from './token-failure.ts';
@@ -24,9 +25,6 @@ interface IssuedToken {
   readonly expires: number;
 }
 
-/** How often ended sessions are removed, in milliseconds: also by a process that never lives for an hour. */
-const SWEEP_INTERVAL_MS = 10 * 60 * 1_000;
-
 interface Parts {
   readonly store: Pick<Store, 'sessions'>;
   readonly broker: Broker;
@@ -44,10 +42,10 @@ export class TokenService {
   constructor(parts: Parts) {
     const { store, clock } = parts;
     this.#parts = parts;
-    this.close = clock.every(SWEEP_INTERVAL_MS, () => {
-      // A token may be used until the tolerance after its end. What one sweep fails to remove, the next one does.
-      store.sessions.removeExpired(clock.now() - CLOCK_TOLERANCE_MS).catch(() => {});
-    });
+    // A token may be used until the tolerance after its end.
+    this.close = removeExpiredRows(clock, () =>
+      store.sessions.removeExpired(clock.now() - CLOCK_TOLERANCE_MS),
+    );
   }
 
   /** Exchanges an app token for an access token. @throws ServiceError invalid_app_token, application_not_found */

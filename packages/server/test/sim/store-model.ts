@@ -113,6 +113,7 @@ export class StoreModel implements Store {
       for (const { id, expiresAt } of this.#state.sessions.values()) {
         if (expiresAt < now) this.#state.sessions.delete(id);
       }
+      return false;
     },
   };
 

@@ -26,6 +26,9 @@ export interface SessionStore {
   find(id: string): Promise<SessionRecord | null>;
   /** Of a session of the project; `unchanged` when there is none, or when it is revoked. */
   revoke(project: ProjectKey, id: string, context: WriteContext): Promise<Updated>;
-  /** Removes sessions that ended before `now`; one that ends at `now` may stay. */
-  removeExpired(now: number): Promise<void>;
+  /**
+   * Removes sessions that ended before `now`, some at a time: true when more may be left. The first of them to end are removed first;
+   * one that ends at `now` may stay.
+   */
+  removeExpired(now: number): Promise<boolean>;
 }

@@ -70,16 +70,16 @@ export function sessionStore({ database }: PostgresEngine): SessionStore {
 }
 
 /** Slice by slice, in the order of their ends: what lies before a slice is gone, and is not stepped over again. */
-async function removeExpired(database: PostgresDatabase, now: number): Promise<void> {
+async function removeExpired(database: PostgresDatabase, now: number): Promise<boolean> {
   for (let from = 0; ; ) {
     const next = (await database.read(NEXT_TO_END, from)) as [id: string, expiresAt: number][];
     const ended = next.filter(([, expiresAt]) => expiresAt < now);
     const last = ended.at(-1);
-    if (last === undefined) return;
+    if (last === undefined) return false;
     const ids = ended.map(([id]) => id);
     const hasRemoved = await database.changesRows(REMOVE, textArray(ids));
     // Where none is removed, another process is at it, and goes on.
-    if (ended.length < SESSIONS_AT_ONCE || !hasRemoved) return;
+    if (ended.length < SESSIONS_AT_ONCE || !hasRemoved) return false;
     [, from] = last;
   }
 }

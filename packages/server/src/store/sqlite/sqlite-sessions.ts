@@ -6,6 +6,8 @@ import { PROJECT } from './sqlite-projects.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 
 const SERVICE_KEY_BYTES = 64;
+/** Sessions that one write removes: the writes after it wait for some milliseconds, however many have ended. */
+const SESSIONS_AT_ONCE = 1_000;
 
 export function sessionReads({ prepare }: SqliteReader): Reads<'sessions'> {
   const find = prepare(`
@@ -27,7 +29,9 @@ export function sessionWrites({ prepare }: SqliteConnection): Writes<'sessions'>
   const insert = prepare(`
     INSERT INTO sessions (id, project_no, expires_at) SELECT ?, project_no, ? FROM projects WHERE project_no = ?`);
   const revoke = prepare('UPDATE sessions SET revoked = 1 WHERE id = ? AND project_no = ? AND revoked = 0');
-  const removeExpired = prepare('DELETE FROM sessions WHERE expires_at < ?');
+  const removeExpired = prepare(`
+    DELETE FROM sessions WHERE id IN (
+      SELECT id FROM sessions WHERE expires_at < ? ORDER BY expires_at LIMIT ${SESSIONS_AT_ONCE})`);
   return {
     serviceKey() {
       const found = findKey.get();
@@ -44,8 +48,6 @@ export function sessionWrites({ prepare }: SqliteConnection): Writes<'sessions'>
       if (revoke.run(id, project) === 0) return UNCHANGED;
       return { kind: 'updated', changes: [{ type: 'access_token.revoked' }] };
     },
-    removeExpired(now) {
-      removeExpired.run(now);
-    },
+    removeExpired: (now) => removeExpired.run(now) === SESSIONS_AT_ONCE,
   };
 }

@@ -1,0 +1,34 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
+import { Repeated } from '../concurrency/repeated.ts';
+import type { Clock } from './clock.ts';
+
+/** How often expired rows are removed, in milliseconds: also by a process that never lives for an hour. */
+const INTERVAL_MS = 10 * 60 * 1_000;
+
+/**
+ * Removes what has expired every ten minutes, until the returned function is called. One small step after the other, so that other
+ * writes hardly wait.
+ * @param step removes some rows, and resolves to true when more may be left
+ * @param onError called with the error of a step; the next one comes within ten minutes
+ */
+export function removeExpiredRows(
+  clock: Clock,
+  step: () => Promise<boolean>,
+  onError: (error: unknown) => void = () => {},
+): () => void {
+  const removal = new Repeated(async () => {
+    try {
+      const hasMore = await step();
+      if (!hasMore) return;
+      await nextIteration();
+      void removal.request();
+    } catch (error) {
+      onError(error);
+    }
+  });
+  const stop = clock.every(INTERVAL_MS, () => void removal.request());
+  return () => {
+    stop();
+    void removal.close();
+  };
+}
