@@ -15,6 +15,8 @@ import type { Reads } from './sqlite-methods.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 
 const COLUMNS = 'position, at, actor, request_id, changes, octet_length(changes)';
+/** Projects whose oldest record one step of the removal reads: some milliseconds. */
+const PROJECTS_AT_ONCE = 1_000;
 const LAST_POSITION = 'SELECT max(position) FROM changes WHERE project_no = ?';
 
 type RecordRow = [
@@ -96,6 +98,8 @@ export class ChangeWrites {
   readonly #statements;
   /** The last position of each project that the transaction has written to. */
   readonly #positions = new Map<ProjectKey, number>();
+  /** The first project whose old records the next step removes. */
+  #removeFrom = 0;
 
   constructor({ prepare }: SqliteConnection) {
     this.#statements = {
@@ -103,7 +107,10 @@ export class ChangeWrites {
         'INSERT INTO changes (project_no, position, at, actor, request_id, changes, topic) VALUES (?, ?, ?, ?, ?, ?, ?)',
       ),
       lastPosition: prepare(LAST_POSITION),
-      projects: prepare('SELECT project_no FROM projects WHERE project_no > ? ORDER BY project_no'),
+      projects: prepare<[project: number]>(
+        `SELECT project_no FROM projects WHERE project_no >= ? ORDER BY project_no LIMIT ${PROJECTS_AT_ONCE}`,
+      ),
+      oldest: prepare<[at: number]>('SELECT at FROM changes WHERE project_no = ? ORDER BY position LIMIT 1'),
       lastExpired: prepare(`
         SELECT max(position), count(*) FROM (
           SELECT position, at FROM changes WHERE project_no = ? ORDER BY position LIMIT ${REMOVED_AT_ONCE})
@@ -137,13 +144,24 @@ export class ChangeWrites {
     return position;
   }
 
+  /** Goes on where the step before has ended. */
   removeBefore(time: number): boolean {
+    const { projects, oldest, lastExpired, remove } = this.#statements;
+    const numbers = projects.all(this.#removeFrom).map(([project]) => project);
     let removed = 0;
-    for (const [project = 0] of this.#statements.projects.all(0)) {
-      const [last] = this.#statements.lastExpired.get(project, time) as [number | null, number];
-      if (last !== null) removed += this.#statements.remove.run(project, last);
-      if (removed >= REMOVED_AT_ONCE) return true;
+    for (const project of numbers) {
+      this.#removeFrom = project + 1;
+      const [at] = oldest.get(project) ?? [time];
+      if (at >= time) continue;
+      const [last] = lastExpired.get(project, time) as [number | null, number];
+      if (last !== null) removed += remove.run(project, last);
+      if (removed < REMOVED_AT_ONCE) continue;
+      // It may have more of them.
+      this.#removeFrom = project;
+      return true;
     }
+    if (numbers.length === PROJECTS_AT_ONCE) return true;
+    this.#removeFrom = 0;
     return false;
   }
 }
