@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { suite, test } from 'node:test';
 import { pino } from 'pino';
 import type { GroupStore } from '../../src/store/ports/groups.ts';
+import type { UserStore } from '../../src/store/ports/users.ts';
 import type { Page } from '../../src/values/page.ts';
 import type { Engine } from '../../src/wiring.ts';
 import { BY_TEST } from '../support/origin.ts';
@@ -67,6 +68,33 @@ suite('a list that is long', () => {
       assert.equal(second.headers.link, undefined);
       assert.equal(new Set([...ids(first.body), ...ids(second.body)]).size, GROUPS);
     }));
+
+  test('a page of users with the largest metadata is read in parts of at most 3 MiB and has every user', async () => {
+    const lengths: number[] = [];
+    const disturb = ({ store }: Engine) => ({
+      store: altered(store, {
+        users: {
+          async list(project, request) {
+            const page = await store.users.list(project, request);
+            lengths.push(Buffer.byteLength(page.items));
+            return page;
+          },
+        } satisfies Partial<UserStore>,
+      }),
+    });
+    await withApp({ disturb }, async (appCase) => {
+      const metadata = { text: 'x'.repeat(16_384 - '{"text":""}'.length) };
+      const users = Array.from({ length: 450 }, (_, n) => ({ id: `u${n}`, metadata }));
+      const body = Buffer.from(JSON.stringify({ users }));
+      const context = { now: 1, revision: 'r', ...BY_TEST };
+      await appCase.engine.store.batches.apply(appCase.project, { body, dryRun: false }, context);
+      const answer = await appCase.call('GET', '/v1/users?limit=450');
+      const listed = JSON.parse(answer.body) as { users: { id: string }[]; pagination: { token: null } };
+      assert.equal(new Set(listed.users.map(({ id }) => id)).size, 450);
+      assert.equal(listed.pagination.token, null);
+      assert.ok(Math.max(...lengths) <= 3 * 1_024 * 1_024, `bytes of the parts: ${lengths}`);
+    });
+  });
 
   test('a long list is not read for a HEAD', async () => {
     const pages: Page[] = [];
