@@ -1,5 +1,6 @@
 import { limits } from '@rollcall/protocol';
 import {
+  host,
   id,
   networks,
   oneOf,
@@ -63,12 +64,7 @@ const BODY_LIMIT_MAX_BYTES = 512 * 1_024 * 1_024;
 
 /** In the order in which help and documentation show them. */
 const DEFINITIONS = {
-  host: setting(
-    text('an address or a host name'),
-    'address',
-    '127.0.0.1',
-    'Address to listen on; 0.0.0.0 or :: for all.',
-  ),
+  host: setting(host, 'address', '127.0.0.1', 'Address to listen on; 0.0.0.0 or :: for all.'),
   port: setting(
     wholeNumber(0, 65_535),
     'port',

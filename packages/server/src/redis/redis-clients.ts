@@ -99,15 +99,23 @@ export async function connected<Client extends Redis | Cluster>(
   });
   try {
     await withinTime(client.connect(), target.connectTimeoutMs + target.timeoutMs);
+    // The client selects the database on each connection, and would go on in database 0 where it cannot.
+    if (client instanceof Redis && target.db !== 0) await client.select(target.db);
     return client;
   } catch (error) {
     closeClient(client);
-    const hosts = target.hosts.map(({ host, port }) => `${host}:${port}`).join(', ');
-    throw new StoreUnavailableError(`Redis does not answer at ${hosts}: ${reasonOf(reason ?? error)}`, {
-      cause: error,
-    });
+    throw new StoreUnavailableError(
+      `Redis does not answer at ${namesOf(target)}: ${reasonOf(reason ?? error)}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
+
+/** The hosts, and the database where it is not the first. */
+export const namesOf = ({ hosts, db }: RedisTarget): string =>
+  `${hosts.map(({ host, port }) => `${host}:${port}`).join(', ')}${db === 0 ? '' : `/${db}`}`;
 
 /** When several addresses failed, the error has a code and no message. */
 function reasonOf(error: unknown): string {

@@ -2,8 +2,9 @@ import { type Cluster, Redis } from 'ioredis';
 import { TickCork } from '../concurrency/tick-cork.ts';
 import type { Metric } from '../metrics/metric.ts';
 import { StoreUnavailableError } from '../values/engine-errors.ts';
-import { closeClient, clusterClient, connected, serverClient } from './redis-clients.ts';
+import { closeClient, clusterClient, connected, namesOf, serverClient } from './redis-clients.ts';
 import { redisFailure, withinTime } from './redis-failure.ts';
+import { isClusterNode, isReadOnlyReplica } from './redis-info.ts';
 import type { RedisScript } from './redis-script.ts';
 import { RedisTimings, type RedisUser } from './redis-timings.ts';
 import type { RedisTarget } from './redis-url.ts';
@@ -30,19 +31,21 @@ export class RedisConnection {
 
   /** @throws StoreUnavailableError when none of the hosts answers */
   static async open(target: RedisTarget, user: RedisUser): Promise<RedisConnection> {
+    if (target.sentinel !== null) return RedisConnection.#openHost(target, user);
     const connection = await RedisConnection.#openServer(target, user);
-    if (target.sentinel !== null || !(await connection.#isClusterNode())) return connection;
+    if (!(await connection.#isClusterNode())) return connection;
     connection.close();
     return new RedisConnection(target, await connected(clusterClient(target), target), user);
   }
 
-  /** The first host that answers, or the master that the sentinels name. */
+  /** The first host that answers and is no replica. */
   static async #openServer(target: RedisTarget, user: RedisUser): Promise<RedisConnection> {
-    if (target.sentinel !== null) return RedisConnection.#openHost(target, user);
     const failures: unknown[] = [];
     for (const host of target.hosts) {
       try {
-        return await RedisConnection.#openHost({ ...target, hosts: [host] }, user);
+        const connection = await RedisConnection.#openHost({ ...target, hosts: [host] }, user);
+        await connection.#requireMaster();
+        return connection;
       } catch (error) {
         failures.push(error);
       }
@@ -151,9 +154,23 @@ export class RedisConnection {
     }
   }
 
+  /** @throws StoreUnavailableError where the server is the replica of another one: it takes no writes. In a cluster any node will do. */
+  async #requireMaster(): Promise<void> {
+    if (!isReadOnlyReplica(await this.#info('replication')) || (await this.#isClusterNode())) return;
+    this.close();
+    throw new StoreUnavailableError(
+      `Redis at ${namesOf(this.target)} is a replica, which takes no writes: name the master, or the sentinels that know it`,
+    );
+  }
+
   async #isClusterNode(): Promise<boolean> {
+    return isClusterNode(await this.#info('cluster'));
+  }
+
+  /** A section of what the server reports. The connection is closed where that fails. */
+  async #info(section: string): Promise<string> {
     try {
-      return /^cluster_enabled:1/m.test(await this.#call((client) => client.info('cluster')));
+      return await this.#call((client) => client.info(section));
     } catch (error) {
       this.close();
       throw error;

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { readAddresses, type ServerAddress } from '../values/server-address.ts';
+import { PERCENT_ENCODING, readAddresses, type ServerAddress } from '../values/server-address.ts';
 
 export interface RedisTarget {
   /** One server, or several of which each names the others: nodes of a cluster, or sentinels. */
@@ -23,6 +23,8 @@ export interface RedisTarget {
 export class RedisUrlError extends Error {}
 
 const URL_SHAPE = /^(rediss?):\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
+/** A second @ before the first of / ? #, or one after that: a password with one of these characters. */
+const STRAY_AT = /^rediss?:\/\/(?:[^@/?#]*@[^@/?#]*@|[^/?#]*[/?#].*@)/;
 const PREFIX_SHAPE = /^[A-Za-z0-9._:-]{1,64}$/;
 const PARAMETERS = [
   'prefix',
@@ -47,12 +49,13 @@ const PARAMETERS = [
  * @throws RedisUrlError
  */
 export function parseRedisUrl(url: string): RedisTarget {
+  // What is before it may be the end of a password, which no message repeats.
+  if (STRAY_AT.test(url))
+    throw new RedisUrlError(`it has an @ that is not before the hosts; ${PERCENT_ENCODING}`);
   const [, scheme, credentials, hosts, db, query] = URL_SHAPE.exec(url) ?? [];
   if (scheme === undefined || hosts === undefined) {
     throw new RedisUrlError('must be redis://host:port or rediss://host:port');
   }
-  // What is before it may be the end of a password, which no message repeats.
-  if (query?.includes('@')) throw new RedisUrlError('user and password must be percent-encoded');
   const parameters = readParameters(query ?? '');
   const sentinel = parameters.get('sentinel') ?? null;
   const [username, password] = readCredentials(credentials ?? '');
@@ -100,7 +103,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new RedisUrlError('user and password must be percent-encoded');
+    throw new RedisUrlError(`it has a % without two digits; ${PERCENT_ENCODING}`);
   }
 }
 

@@ -3,6 +3,10 @@ export interface ServerAddress {
   readonly port: number;
 }
 
+/** For the message about a URL that cannot be read, where a name or a password in it has characters of its own. */
+export const PERCENT_ENCODING =
+  'in a name or a password, write %40 for @, %2F for /, %3F for ?, %23 for # and %25 for %';
+
 const SHAPE = /^(?:\[([0-9A-Fa-f:.]+)\]|([^:[\]]*))(?::(\d{1,5}))?$/;
 
 /** Reads the hosts of a URL: `host:port`, with commas between them. A host may be empty. Null where the text is malformed. */

@@ -18,7 +18,7 @@ import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { LAUNCHER } from '../support/launcher.ts';
 import { withDataDir } from '../support/server.ts';
-import { CHECKOUT, cleanEnvironment, rollcallOk } from './cli-process.ts';
+import { CHECKOUT, cleanEnvironment, rollcall, rollcallOk } from './cli-process.ts';
 import { embedded, makeSmallStore } from './stores.ts';
 
 /** Runs `use` in a directory, with the arguments of a backup of a small store and the text that it writes. */
@@ -55,6 +55,22 @@ describe('the target of --output', () => {
       assert.equal(readFileSync(file, 'utf8'), text);
       assert.deepEqual(readdirSync(directory).sort(), ['file', 'link', 'other']);
       assert.equal(lstatSync(file).mode & 0o777, 0o600);
+    }));
+
+  test('a target that cannot be written ends the command with one line that names it and the reason, and leaves no file', () =>
+    withBackup(async (directory, args) => {
+      const missing = join(directory, 'missing', 'file');
+      for (const [path, reason] of [
+        [missing, 'no such file or directory'],
+        [directory, 'illegal operation on a directory'],
+        ['/dev/full', 'no space left on device'],
+      ] as const)
+        for (const more of [[], ['--gzip']]) {
+          const { code, stderr } = await rollcall([...args, ...more, '--output', path]);
+          assert.equal(code, 1, stderr);
+          assert.equal(stderr, `rollcall: cannot write ${path}: ${reason}\n`);
+        }
+      assert.deepEqual(readdirSync(directory), []);
     }));
 
   test('a named pipe gets the text, and stays a pipe', () =>

@@ -23,7 +23,16 @@ const SECRET = 'sixteen letters!';
 
 /** For each setting a value that is taken, and values that are not. */
 const CASES: Record<SettingName, { good: Record<string, unknown>; bad: string[] }> = {
-  host: { good: { '0.0.0.0': '0.0.0.0', localhost: 'localhost' }, bad: ['a\0b'] },
+  host: {
+    good: {
+      '0.0.0.0': '0.0.0.0',
+      '::': '::',
+      'fe80::1%eth0': 'fe80::1%eth0',
+      localhost: 'localhost',
+      my_host: 'my_host',
+    },
+    bad: ['a\0b', 'a b', '[::1]', 'http://localhost', 'localhost:8080', '127.0.0.1/8'],
+  },
   port: { good: { '0': 0, '65535': 65_535 }, bad: ['65536', '-1', '80.5', '0x50', 'http', ' 80', '1e3'] },
   dataDir: { good: { '/var/lib/rollcall': '/var/lib/rollcall' }, bad: ['a\0b'] },
   databaseUrl: {

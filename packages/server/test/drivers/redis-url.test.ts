@@ -77,6 +77,22 @@ describe('the URL of a Redis', () => {
       ));
   }
 
+  test('a Redis URL whose password is not percent-encoded is rejected with a message that has the escapes', () => {
+    for (const url of [
+      'redis://:se#cret@h',
+      'redis://:se/cret@h',
+      'redis://:se?cret@h',
+      'redis://:se@cret@h',
+      'rediss://me:se@cr/et@h/3?prefix=a',
+      'redis://:se%cret@h',
+    ]) {
+      assert.throws(
+        () => parseRedisUrl(url),
+        /write %40 for @, %2F for \/, %3F for \?, %23 for # and %25 for %$/,
+      );
+    }
+  });
+
   test('a password of a Redis URL is never in the message', () => {
     for (const url of ['redis://:secret@h:port', 'redis://:secret@h/x', 'redis://:secret@h?nick=secret']) {
       assert.throws(

@@ -26,12 +26,15 @@ async function skipReason(): Promise<string | false> {
   }
 }
 
-/** Creates an empty database, drops an existing one of that name, and returns its URL. */
-export async function createDatabase(name: string): Promise<string> {
+/**
+ * Creates an empty database, drops an existing one of that name, and returns its URL.
+ * @param options of CREATE DATABASE
+ */
+export async function createDatabase(name: string, options = ''): Promise<string> {
   await withAdmin(async (client) => {
     const database = pg.escapeIdentifier(name);
     await client.query(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`);
-    await client.query(`CREATE DATABASE ${database}`);
+    await client.query(`CREATE DATABASE ${database} ${options}`);
     // A deadlock must be detected, and counted, before a lock timeout ends the wait.
     await client.query(`ALTER DATABASE ${database} SET deadlock_timeout = '5ms'`);
     // Nothing here must survive a crash of the machine, and a commit does not wait for a disk that is busy with other tests.
@@ -50,15 +53,18 @@ export async function dropDatabase(name: string): Promise<void> {
 }
 
 /** An empty database of this process, and the function that drops it. */
-export async function ownDatabase(): Promise<{ url: string; remove(): Promise<void> }> {
+export async function ownDatabase(options?: string): Promise<{ url: string; remove(): Promise<void> }> {
   made += 1;
   const name = `${OWNED}_${process.pid}_${made}`;
-  return { url: await createDatabase(name), remove: () => dropDatabase(name) };
+  return { url: await createDatabase(name, options), remove: () => dropDatabase(name) };
 }
 
 /** Runs `use` with an empty database, and drops it. */
-export async function withDatabase<Result>(use: (url: string) => Promise<Result>): Promise<Result> {
-  const { url, remove } = await ownDatabase();
+export async function withDatabase<Result>(
+  use: (url: string) => Promise<Result>,
+  options?: string,
+): Promise<Result> {
+  const { url, remove } = await ownDatabase(options);
   try {
     return await use(url);
   } finally {

@@ -5,8 +5,12 @@ import { dirname, resolve } from 'node:path';
 import process from 'node:process';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { getSystemErrorMessage } from 'node:util';
 import { createGzip } from 'node:zlib';
 import { InterruptedError } from '../interruption.ts';
+
+/** The file cannot be written. The message is one line for the operator and names the file. */
+class RecordOutputError extends Error {}
 
 interface RecordOutput {
   /** Null is standard output. */
@@ -19,13 +23,47 @@ interface RecordOutput {
 /**
  * Writes text as fast as it is taken. A file has its name only when it is whole and on disk; symbolic links to it stay. A
  * device or a pipe is written as it is.
+ * @throws RecordOutputError, or what reading the text throws
  */
-export async function writeRecords(
-  text: AsyncIterable<string>,
-  { path, gzip, mode }: RecordOutput,
-): Promise<void> {
+export async function writeRecords(text: AsyncIterable<string>, output: RecordOutput): Promise<void> {
+  const { path, gzip } = output;
   if (path === null || (await isStandardOutput(path))) return write(text, gzip, process.stdout);
-  if (!(await isReplaceable(path))) return write(text, gzip, createWriteStream(path));
+  const source = new NotedFailure(text);
+  try {
+    if (await isReplaceable(path)) await replaceFile(source, path, output);
+    else await write(source, gzip, createWriteStream(path));
+  } catch (error) {
+    if (error === source.failure || error instanceof InterruptedError) throw error;
+    const { errno, message } = error as NodeJS.ErrnoException;
+    const reason = errno === undefined ? message : getSystemErrorMessage(errno);
+    throw new RecordOutputError(`cannot write ${path}: ${reason}`, { cause: error });
+  }
+}
+
+/** A text, and the failure of reading it: that of writing it is another one. */
+class NotedFailure implements AsyncIterable<string> {
+  failure: unknown;
+  readonly #text: AsyncIterable<string>;
+
+  constructor(text: AsyncIterable<string>) {
+    this.#text = text;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<string> {
+    try {
+      yield* this.#text;
+    } catch (error) {
+      this.failure = error;
+      throw error;
+    }
+  }
+}
+
+async function replaceFile(
+  text: AsyncIterable<string>,
+  path: string,
+  { gzip, mode }: RecordOutput,
+): Promise<void> {
   const file = await linkedFile(path);
   const permissions = mode ?? (await modeOf(file));
   // Of this run alone: another one can write to the same path.

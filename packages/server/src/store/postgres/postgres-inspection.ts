@@ -1,5 +1,6 @@
 import { PostgresConnection } from './connections/postgres-connection.ts';
 import { type PostgresSettings, parsePostgresUrl } from './connections/postgres-url.ts';
+import { encodingConcern, SERVER_ENCODING } from './postgres-encoding.ts';
 import { latestSchemaVersion, schemaVersion, tables } from './postgres-migrate.ts';
 
 /** How long the inspection of a store may take, in milliseconds. */
@@ -14,7 +15,8 @@ const INVALID = `
   WHERE NOT i.indisvalid AND i.indrelid IN (SELECT to_regclass(t.name)::oid FROM unnest($1::text[]) AS t(name))`;
 const STATE = `
   SELECT current_setting('server_version'), extract(epoch FROM clock_timestamp()) * 1000,
-         coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false)`;
+         coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false),
+         ${SERVER_ENCODING}`;
 
 /** Reads the state of a store: its schema, and which tables and indexes are damaged. @throws StoreUnavailableError */
 export async function inspectPostgresStore(url: string) {
@@ -41,12 +43,12 @@ export async function inspectPostgresServer(url: string) {
   await using connection = await PostgresConnection.open(settings);
   const sentAt = Date.now();
   const [row = []] = await connection.run([STATE], performance.now() + ANSWER_LIMIT_MS);
-  const [version, clock, encrypted] = row;
+  const [version, clock, encrypted, encoding] = row;
   return {
     address: addressOf(settings),
     version: String(version).replace(/ .*$/, ''),
     encrypted: encrypted === true,
     aheadMs: Number(clock) - (sentAt + Date.now()) / 2,
-    concern: null,
+    concern: encodingConcern(String(encoding)),
   };
 }

@@ -8,6 +8,7 @@ import {
   requireKnownSchema,
 } from '../migration-files.ts';
 import type { PostgresConnection } from './connections/postgres-connection.ts';
+import { requireEncoding } from './postgres-encoding.ts';
 
 const DIRECTORY = new URL('./migrations/', import.meta.url);
 /** How long another process's migration is waited for, and one of our own may take, in milliseconds. */
@@ -55,13 +56,16 @@ export const tables = (): string[] =>
  * Brings the store to this version's schema, all or nothing; safe when many processes start at once: the lock of one
  * row orders them. Where nothing is to be done, nothing is locked. Older processes may go on meanwhile: none waits for it
  * long, and it is tried for up to ten minutes.
- * @throws SchemaTooNewError when the store has a later version than this program knows.
+ * @throws SchemaTooNewError when the store has a later version than this program knows; Error where there is none, and the
+ * database cannot store all texts.
  */
 export async function migrate(connection: PostgresConnection): Promise<void> {
   const until = performance.now() + MIGRATION_LIMIT_MS;
   let races = 0;
   for (;;) {
-    if (isCurrent(await schemaVersion(connection, until))) return;
+    const version = await schemaVersion(connection, until);
+    if (isCurrent(version)) return;
+    if (version === 0) await requireEncoding(connection, until);
     try {
       return await migrateOnce(connection, until);
     } catch (error) {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 import { StoreUnavailableError } from '../../../values/engine-errors.ts';
-import { readAddresses, type ServerAddress } from '../../../values/server-address.ts';
+import { PERCENT_ENCODING, readAddresses, type ServerAddress } from '../../../values/server-address.ts';
 
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
 type SslMode = (typeof SSL_MODES)[number];
@@ -107,17 +107,15 @@ function parsed(text: string): { url: URL; hostText: string } {
     throw wrong('expected postgres://user:password@host:port/database');
   }
   // What is before it may be the end of a password, which no message repeats.
-  if (after?.includes('@')) throw wrong(`it has an @ after the hosts; ${ENCODED}`);
+  if (after?.includes('@')) throw wrong(`it has an @ after the hosts; ${PERCENT_ENCODING}`);
   return { url, hostText };
 }
-
-const ENCODED = 'in a name or a password, write %40 for @, %2F for /, %3F for ?, %23 for # and %25 for %';
 
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw wrong(`it has a % without two digits; ${ENCODED}`);
+    throw wrong(`it has a % without two digits; ${PERCENT_ENCODING}`);
   }
 }
 

@@ -1,0 +1,78 @@
+/** Servers that respond and cannot be used: the start and `rollcall doctor` name the reason. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
+import { OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
+import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
+import { withDataDir } from '../support/server.ts';
+import { until } from '../support/waiting.ts';
+import { CHECKOUT, rollcall } from './cli-process.ts';
+
+type Settings = Record<string, string>;
+
+/** The only line of a start that fails. */
+const failedStart = (env: Settings) =>
+  withDataDir(async (dataDir) => {
+    const settings = { ROLLCALL_DATA_DIR: dataDir, ROLLCALL_PORT: '0', ...env };
+    const { code, stderr } = await rollcall(['serve'], { program: CHECKOUT, env: settings });
+    assert.equal(code, 1, stderr);
+    return stderr;
+  });
+
+/** What the doctor finds of a server that fails its check. */
+const failedCheck = (name: string, env: Settings) =>
+  withDataDir(async (dataDir) => {
+    const settings = { ROLLCALL_DATA_DIR: dataDir, ROLLCALL_PORT: '1', ...env };
+    const { code, stdout } = await rollcall(['doctor', '--json'], { program: CHECKOUT, env: settings });
+    assert.equal(code, 1, stdout);
+    const checks = JSON.parse(stdout) as { name: string; outcome: string; found: string; advice: string }[];
+    const check = checks.find((one) => one.name === name);
+    assert.equal(check?.outcome, 'failed', stdout);
+    return `${check.found}: ${check.advice}`;
+  });
+
+describe('a PostgreSQL that cannot store all texts', { skip: skipsPostgres }, () => {
+  for (const encoding of ['LATIN1', 'SQL_ASCII'])
+    test(`a start on a database with the encoding ${encoding} fails with one line, creates no table, and rollcall doctor reports the encoding`, () =>
+      withDatabase(async (url) => {
+        const env = { ROLLCALL_DATABASE_URL: url };
+        assert.match(await failedStart(env), new RegExp(`^rollcall: .*encoding ${encoding}.*UTF8.*\n$`));
+        const { rows } = await withClient(url, (client) =>
+          client.query("SELECT 1 FROM pg_tables WHERE schemaname = 'public'"),
+        );
+        assert.deepEqual(rows, []);
+        assert.match(await failedCheck('PostgreSQL', env), new RegExp(`encoding ${encoding}.*UTF8`));
+      }, `ENCODING '${encoding}' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`));
+});
+
+describe('a Redis that cannot be used', { skip: skipsOwnRedis }, () => {
+  test('a start with the number of a database that Redis does not have fails with one line, and writes to no other database', async (t) => {
+    const redis = await OwnRedis.start();
+    t.after(() => redis.remove());
+    const env = { ROLLCALL_REDIS_URL: `${redis.url}/99` };
+    assert.match(await failedStart(env), /^rollcall: Redis .*\/99: ERR DB index is out of range\n$/);
+    assert.match(await failedCheck('Redis', env), /DB index is out of range/);
+    assert.equal(await redis.command('DBSIZE'), 0);
+  });
+
+  test('a start on a replica of Redis fails with one line, and a URL that names the replica and the master uses the master', async (t) => {
+    const master = await OwnRedis.start('--repl-diskless-sync-delay', '0');
+    t.after(() => master.remove());
+    const replica = await OwnRedis.start('--replicaof', '127.0.0.1', `${master.port}`);
+    t.after(() => replica.remove());
+    await until('the replica follows', async () =>
+      /master_link_status:up/.test((await replica.command('INFO', 'replication')) as string),
+    );
+    const env = { ROLLCALL_REDIS_URL: replica.url };
+    assert.match(
+      await failedStart(env),
+      /^rollcall: Redis at \S+ is a replica, which takes no writes: .*\n$/,
+    );
+    assert.match(await failedCheck('Redis', env), /a replica, which takes no writes: .*master/);
+    const presence = await openRedisPresence({
+      url: `redis://127.0.0.1:${replica.port},127.0.0.1:${master.port}`,
+    });
+    t.after(() => presence.close());
+    assert.match((await master.command('CLIENT', 'LIST')) as string, /name=rollcall/);
+  });
+});
