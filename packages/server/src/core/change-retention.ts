@@ -17,7 +17,8 @@ interface Parts {
 
 /**
  * Removes the records of what writes changed when they are older than the setting, until the returned function is called. One
- * small step after the other, so that other writes hardly wait. A step that fails is repeated by the next sweep.
+ * small step after the other, so that other writes hardly wait. The first sweep begins at once. A step that fails is repeated by
+ * the next sweep.
  */
 export function startChangeRetention({ store, clock, log, changesSeconds }: Parts): () => void {
   const removal = new Repeated(async () => {
@@ -32,6 +33,8 @@ export function startChangeRetention({ store, clock, log, changesSeconds }: Part
     }
   });
   const stop = clock.every(SWEEP_INTERVAL_MS, () => void removal.request());
+  // A process may never run for an hour.
+  void removal.request();
   return () => {
     stop();
     void removal.close();

@@ -44,10 +44,13 @@ export class TokenService {
   constructor(parts: Parts) {
     const { store, clock } = parts;
     this.#parts = parts;
-    this.close = clock.every(SWEEP_INTERVAL_MS, () => {
+    const sweep = () => {
       // A token may be used until the tolerance after its end. What one sweep fails to remove, the next one does.
       store.sessions.removeExpired(clock.now() - CLOCK_TOLERANCE_MS).catch(() => {});
-    });
+    };
+    this.close = clock.every(SWEEP_INTERVAL_MS, sweep);
+    // A process may never run for an hour.
+    sweep();
   }
 
   /** Exchanges an app token for an access token. @throws ServiceError invalid_app_token, application_not_found */
