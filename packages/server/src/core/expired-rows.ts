@@ -2,12 +2,12 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { Repeated } from '../concurrency/repeated.ts';
 import type { Clock } from './clock.ts';
 
-/** How often expired rows are removed, in milliseconds: also by a process that never lives for an hour. */
+/** How often expired rows are removed, in milliseconds. */
 const INTERVAL_MS = 10 * 60 * 1_000;
 
 /**
- * Removes what has expired every ten minutes, until the returned function is called. One small step after the other, so that other
- * writes hardly wait.
+ * Removes what has expired, now and every ten minutes, until the returned function is called. One small step after the other, so that
+ * other writes hardly wait.
  * @param step removes some rows, and resolves to true when more may be left
  * @param onError called with the error of a step; the next one comes within ten minutes
  */
@@ -26,6 +26,8 @@ export function removeExpiredRows(
       onError(error);
     }
   });
+  // A process may never run for longer.
+  void removal.request();
   const stop = clock.every(INTERVAL_MS, () => void removal.request());
   return () => {
     stop();

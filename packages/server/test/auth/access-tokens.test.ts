@@ -153,6 +153,18 @@ test('expired_access_token is answered only to tokens that this service signed',
     await assertTokenFailure(() => authenticator.authenticate(`Bearer ${forged}`), 'invalid_access_token');
   }));
 
+test('ended sessions are removed at the start, also by a server that never runs for ten minutes', () =>
+  withAuth(async (auth) => {
+    const { store, broker, clock, writes, project } = auth;
+    await store.sessions.create(project.key, { id: 'ended', expiresAt: clock.now() }, CONTEXT);
+    clock.jump(DAY_MS);
+    const issuer = createTokenIssuer(store);
+    new TokenService({ store, broker, clock, writes, issuer }).close();
+    // Writes are done in order, so that the sweep has ended when this has.
+    await store.sessions.create(project.key, { id: 'later', expiresAt: clock.now() }, CONTEXT);
+    assert.equal(await store.sessions.find('ended'), null);
+  }));
+
 test('ended sessions are removed within ten minutes after the tolerance, and only those; their tokens stay expired', () =>
   withAuth(async (auth) => {
     const { clock, store, tokens, authenticator } = auth;

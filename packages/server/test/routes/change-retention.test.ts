@@ -5,7 +5,8 @@ import { changesPage, readChanges } from '../support/change-feed.ts';
 import { expectDone, expectError } from '../support/expect.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 import { oneServer } from '../support/one-server.ts';
-import type { Project } from '../support/project-client.ts';
+import { Project } from '../support/project-client.ts';
+import { withDataDir, withServer } from '../support/server.ts';
 import { StreamReader } from '../support/stream-reader.ts';
 import { until } from '../support/waiting.ts';
 
@@ -71,6 +72,24 @@ describe('changes older than ROLLCALL_CHANGES_SECONDS', () => {
     await until('the new change', async () => (await users(project, { after: next })).length === 1);
     assert.deepEqual(await users(project, { after: next }), ['c']);
   });
+
+  test('changes that are too old are removed at the start, also by a server that never runs for ten minutes', () =>
+    withDataDir(async (dataDir) => {
+      const ownClock = new MovedClock();
+      const run = (use: (project: Project) => Promise<void>) =>
+        withServer({ clock: ownClock, dataDir, settings: { changesSeconds: 6 * 3_600 } }, (running) =>
+          use(Project.of(running)),
+        );
+      await run(async (project) => {
+        await putUsers(project, 'a', 'b');
+        await readChanges(project, 2);
+      });
+      ownClock.move(7 * HOUR_MS);
+      await run(async (project) => {
+        await putUsers(project, 'c');
+        await until('the end of a', async () => !(await users(project)).includes('a'));
+      });
+    }));
 
   test('a reader within a request with several changes misses the rest of it when it is removed', async () => {
     const project = await server.project();
