@@ -46,6 +46,8 @@ export class SocketLink {
   #isTokenRenewed = false;
   #failures = 0;
   #httpUntil = 0;
+  /** Attempts in a row that opened no socket while the server answered over HTTP. */
+  #answeredOverHttp = 0;
   /** Times of this clock do not jump when the machine's is set. */
   #renewedAt = -RENEW_AGAIN_MS;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -161,6 +163,7 @@ export class SocketLink {
   #opened(socket: Socket): void {
     this.#open = socket;
     this.#hasBeenOpen = true;
+    this.#answeredOverHttp = 0;
     this.#isTokenRenewed = false;
     const openedAt = performance.now();
     this.#check = setInterval(() => this.#checkAlive(), CHECK_MS);
@@ -211,14 +214,19 @@ export class SocketLink {
     this.#answer(error);
   }
 
-  /** Whether the server answers over HTTP, although it opened no socket. */
+  /**
+   * Whether the server answers over HTTP, although it opened no socket. Where one has been open, two attempts in a row must find this:
+   * a server that stops accepts no connection, but answers on those that are open.
+   */
   async #isWithoutSocket(): Promise<boolean> {
     if (this.#hasBeenOpen && this.#failures < 2) return false;
-    return this.#transport.json('GET', '/v1/client/viewer', { retries: 0 }).then(
+    const isAnswered = await this.#transport.json('GET', '/v1/client/viewer', { retries: 0 }).then(
       () => true,
       // Over HTTP, what the server rejects is an error that everything gets.
       ({ retryable }: RollcallError) => !retryable,
     );
+    this.#answeredOverHttp = isAnswered ? this.#answeredOverHttp + 1 : 0;
+    return this.#answeredOverHttp > (this.#hasBeenOpen ? 1 : 0);
   }
 
   #useHttp(): void {
