@@ -46,8 +46,8 @@ export class SocketLink {
   #isTokenRenewed = false;
   #failures = 0;
   #httpUntil = 0;
-  /** Attempts in a row that opened no socket while the server answered over HTTP. */
-  #answeredOverHttp = 0;
+  /** Whether the server answered over HTTP when the last attempt had opened no socket. */
+  #isAnswered = true;
   /** Times of this clock do not jump when the machine's is set. */
   #renewedAt = -RENEW_AGAIN_MS;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -111,7 +111,7 @@ export class SocketLink {
       for (;;) {
         const event = await queue.next(deadline);
         // The watch goes on from the last event that was taken.
-        if (event === null) throw new SocketLost('the consumer is too slow');
+        if (event === null) throw new SocketLost('a slow consumer');
         if (event.type === 'lost') throw event.data;
         yield { messages: [event], lastId: event.id };
       }
@@ -163,7 +163,7 @@ export class SocketLink {
   #opened(socket: Socket): void {
     this.#open = socket;
     this.#hasBeenOpen = true;
-    this.#answeredOverHttp = 0;
+    this.#isAnswered = false;
     this.#isTokenRenewed = false;
     const openedAt = performance.now();
     this.#check = setInterval(() => this.#checkAlive(), CHECK_MS);
@@ -220,13 +220,13 @@ export class SocketLink {
    */
   async #isWithoutSocket(): Promise<boolean> {
     if (this.#hasBeenOpen && this.#failures < 2) return false;
-    const isAnswered = await this.#transport.json('GET', '/v1/client/viewer', { retries: 0 }).then(
+    const before = this.#isAnswered;
+    this.#isAnswered = await this.#transport.json('GET', '/v1/client/viewer', { retries: 0 }).then(
       () => true,
       // Over HTTP, what the server rejects is an error that everything gets.
       ({ retryable }: RollcallError) => !retryable,
     );
-    this.#answeredOverHttp = isAnswered ? this.#answeredOverHttp + 1 : 0;
-    return this.#answeredOverHttp > (this.#hasBeenOpen ? 1 : 0);
+    return before && this.#isAnswered;
   }
 
   #useHttp(): void {
@@ -313,6 +313,6 @@ const errorOfClose = (error: RollcallError): RollcallError =>
   error instanceof SocketLost
     ? new RollcallError(
         /^\w+$/.test(error.message) ? (error.message as RollcallError['code']) : 'invalid_access_token',
-        'the server does not let this user in',
+        'the user is not let in',
       )
     : error;
