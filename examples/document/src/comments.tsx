@@ -1,3 +1,4 @@
+import type { ViewerThread } from '@rollcall/client';
 import { AvatarStack, useThread, useThreads } from '@rollcall/react';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import type { Person } from './app.tsx';
@@ -11,29 +12,33 @@ interface CommentsProps {
 /** The comments on a section: a thread that its first message creates. */
 export function Comments({ section, people }: CommentsProps) {
   const { threads } = useThreads();
-  const exists = threads.some(({ id }) => id === section.id);
+  const thread = threads.find(({ id }) => id === section.id);
   return (
     <aside aria-label={`Comments on ${section.title}`}>
       <h3>{section.title}</h3>
       {/* A thread that another user creates is read as soon as it is there. */}
-      <Messages key={exists ? 'there' : 'missing'} section={section} people={people} />
+      <Messages key={thread ? 'there' : 'missing'} section={section} people={people} thread={thread} />
       <NewComment section={section} />
     </aside>
   );
 }
 
-function Messages({ section, people }: CommentsProps) {
-  const { messages, retry, markSeen, thread } = useThread(section.id);
+interface MessagesProps extends CommentsProps {
+  /** Of `useThreads`, where `unread` is live. */
+  readonly thread: ViewerThread | undefined;
+}
+
+function Messages({ section, people, thread }: MessagesProps) {
+  const { messages, retry, markSeen } = useThread(section.id);
   const list = useRef<HTMLOListElement>(null);
   const count = messages.length;
-  const unread = thread?.unread ?? 0;
 
   useEffect(() => {
     if (count > 0) list.current?.scrollTo({ top: list.current.scrollHeight });
   }, [count]);
   useEffect(() => {
-    if (unread > 0) markSeen().catch(() => {});
-  }, [unread, markSeen]);
+    if (thread && thread.unread > 0) markSeen().catch(() => {});
+  }, [thread, markSeen]);
 
   const nameOf = (id: string) => people.find((one) => one.id === id)?.name ?? id;
 

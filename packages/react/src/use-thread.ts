@@ -27,6 +27,7 @@ export type ThreadToCreate = NonNullable<ViewerMessageCreation['createThread']>;
 
 /** A thread: its messages as they are written, and what the viewer can do. Methods reject with a RollcallError. */
 export interface UseThread {
+  /** `unread` and the counts are those of when it was read; they are live in `useThreads`. */
   readonly thread: ViewerThread | null;
   readonly messages: readonly ThreadMessage[];
   readonly isLoading: boolean;

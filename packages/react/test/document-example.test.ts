@@ -49,6 +49,11 @@ describe('the document example in Chromium', { skip: skipsPages }, () => {
         await adas.getByLabel('Your comment').fill('The dome stays shut.');
         await adas.keyboard.press('Enter');
         await brunos.locator('li.sent').getByText('The dome stays shut.').waitFor();
+        // Ada reads the comments of this section.
+        await brunos.getByLabel('Your comment').fill('And the rain?');
+        await brunos.keyboard.press('Enter');
+        await adas.locator('li.sent').getByText('And the rain?').waitFor();
+        await adas.locator('#risks').getByRole('button', { name: '3 comments' }).waitFor();
       });
       await adas.locator('.cursor').waitFor({ state: 'detached' });
       // The thread of a section is missing until its first comment; the browser reports that answer.

@@ -41,7 +41,7 @@ export class TokenSource {
     if (this.#source === null) return this.latest as string;
     try {
       const token = await within(this.#timeoutMs, [], Promise.resolve().then(this.#source));
-      if (typeof token !== 'string' || !TOKEN.test(token)) throw new Error('the function returned none');
+      if (typeof token !== 'string' || !TOKEN.test(token)) throw new Error('none was returned');
       this.latest = token;
       // Of a renewal, or of a request that a renewal has overtaken.
       this.#current = Promise.resolve(token);

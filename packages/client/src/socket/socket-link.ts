@@ -46,6 +46,8 @@ export class SocketLink {
   #isTokenRenewed = false;
   #failures = 0;
   #httpUntil = 0;
+  /** Whether the server answered over HTTP when the last attempt had opened no socket. */
+  #isAnswered = true;
   /** Times of this clock do not jump when the machine's is set. */
   #renewedAt = -RENEW_AGAIN_MS;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -109,7 +111,7 @@ export class SocketLink {
       for (;;) {
         const event = await queue.next(deadline);
         // The watch goes on from the last event that was taken.
-        if (event === null) throw new SocketLost('the consumer is too slow');
+        if (event === null) throw new SocketLost('a slow consumer');
         if (event.type === 'lost') throw event.data;
         yield { messages: [event], lastId: event.id };
       }
@@ -161,6 +163,7 @@ export class SocketLink {
   #opened(socket: Socket): void {
     this.#open = socket;
     this.#hasBeenOpen = true;
+    this.#isAnswered = false;
     this.#isTokenRenewed = false;
     const openedAt = performance.now();
     this.#check = setInterval(() => this.#checkAlive(), CHECK_MS);
@@ -211,14 +214,19 @@ export class SocketLink {
     this.#answer(error);
   }
 
-  /** Whether the server answers over HTTP, although it opened no socket. */
+  /**
+   * Whether the server answers over HTTP, although it opened no socket. Where one has been open, two attempts in a row must find this:
+   * a server that stops accepts no connection, but answers on those that are open.
+   */
   async #isWithoutSocket(): Promise<boolean> {
     if (this.#hasBeenOpen && this.#failures < 2) return false;
-    return this.#transport.json('GET', '/v1/client/viewer', { retries: 0 }).then(
+    const before = this.#isAnswered;
+    this.#isAnswered = await this.#transport.json('GET', '/v1/client/viewer', { retries: 0 }).then(
       () => true,
       // Over HTTP, what the server rejects is an error that everything gets.
       ({ retryable }: RollcallError) => !retryable,
     );
+    return before && this.#isAnswered;
   }
 
   #useHttp(): void {
@@ -305,6 +313,6 @@ const errorOfClose = (error: RollcallError): RollcallError =>
   error instanceof SocketLost
     ? new RollcallError(
         /^\w+$/.test(error.message) ? (error.message as RollcallError['code']) : 'invalid_access_token',
-        'the server does not let this user in',
+        'the user is not let in',
       )
     : error;

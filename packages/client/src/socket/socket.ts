@@ -43,7 +43,7 @@ const FRAME_EVERY_MS = 25;
 const BURST_MS = 150 * FRAME_EVERY_MS;
 /** What waits for the opening, among the numbers of frames. */
 const OPENING = 0;
-const LATE = 'the server did not answer in time';
+const LATE = 'no answer in time';
 /** The reason where the client itself closed the socket. */
 export const CLOSED = 'the socket is closed';
 
@@ -85,7 +85,7 @@ export class Socket {
     listen(this.#ws, 'message', (event) => this.#receive(String((event as { data?: unknown }).data)));
     listen(this.#ws, 'close', (event) => {
       const { code, reason } = event as { code?: number; reason?: string };
-      this.#finish(reason || `the socket was closed (${code})`, code);
+      this.#finish(reason || `closed (${code})`, code);
     });
     listen(this.#ws, 'open', () => this.#pending.get(OPENING)?.resolve());
     await this.#answered(OPENING);

@@ -30,7 +30,7 @@ export interface ReceivedEvent {
  * @throws RollcallError the error with which the server ends the stream
  */
 export function eventOf({ type, data }: Pick<ReceivedEvent, 'type' | 'data'>): object | null {
-  if (type === 'error') throw errorIn(JSON.stringify(data), 'error', 'the server ended the stream');
+  if (type === 'error') throw errorIn(JSON.stringify(data), 'error', 'the stream ended');
   if (!TYPES.includes(type)) return null;
   return RESOURCES.includes(type) ? { type, [type]: data } : { ...(data as object), type };
 }

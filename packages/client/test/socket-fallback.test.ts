@@ -1,0 +1,83 @@
+/** Where no socket can be opened, and how a client finds this out. */
+import assert from 'node:assert/strict';
+import type { RequestListener } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { describe, test } from 'node:test';
+import { until } from '../../server/test/support/waiting.ts';
+import { withScriptedSocket } from './support/scripted-socket.ts';
+
+const LOCATION = { page: 'a' };
+
+describe('HTTP in place of a socket', () => {
+  test('an announcement is sent over HTTP as soon as no socket can be opened any more', async () => {
+    let isBlocked = false;
+    const updates: string[] = [];
+    const onUpgrade = (open: () => void, socket: Duplex) => {
+      if (isBlocked) socket.end('HTTP/1.1 426 Upgrade Required\r\n\r\n');
+      else open();
+    };
+    const onRequest: RequestListener = (request, response) => {
+      updates.push(`${request.method} ${request.url}`);
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    };
+    await withScriptedSocket(
+      () => true,
+      async ({ client, of }) => {
+        client.presence.announce({ location: LOCATION });
+        await until('the user is present', () => of('present').length === 1);
+        isBlocked = true;
+        of('auth')[0]?.ws.terminate();
+        await until(
+          'the user is present over HTTP',
+          () => updates.includes('PUT /v1/client/presence'),
+          15_000,
+        );
+      },
+      { onUpgrade, onRequest },
+    );
+  });
+
+  test('a socket is opened again after a server stops that answers over HTTP until it is gone', async () => {
+    let isStopping = false;
+    const requests: string[] = [];
+    const onUpgrade = (open: () => void, socket: Duplex) => {
+      if (isStopping) socket.destroy();
+      else open();
+    };
+    const onRequest: RequestListener = ({ method, url }, response) => {
+      requests.push(`${method} ${url}`);
+      isStopping = false;
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    };
+    await withScriptedSocket(
+      () => true,
+      async ({ client, of, opened }) => {
+        client.presence.announce({ location: LOCATION });
+        await until('the user is present', () => of('present').length === 1);
+        isStopping = true;
+        of('auth')[0]?.ws.close(4_409, 'the server is stopping');
+        await until('the user is present again', () => of('present').length === 2, 15_000);
+        assert.equal(opened(), 2);
+        assert.deepEqual(requests, ['GET /v1/client/viewer']);
+      },
+      { onUpgrade, onRequest },
+    );
+  });
+
+  test('a user who is not let in gets the error also where a proxy lets no socket through', async () => {
+    const error = { error: 'user_not_found', message: 'user ada does not exist' };
+    await withScriptedSocket(
+      () => true,
+      async ({ client }) => {
+        await assert.rejects(client.presence.watch().next(), { code: 'user_not_found' });
+        const announcement = client.presence.announce({ location: LOCATION });
+        assert.equal((await announcement.ended)?.code, 'user_not_found');
+      },
+      {
+        onUpgrade: (_, socket) => socket.end('HTTP/1.1 426 Upgrade Required\r\n\r\n'),
+        onRequest: (_, response) =>
+          response.writeHead(401, { 'content-type': 'application/json' }).end(JSON.stringify(error)),
+      },
+    );
+  });
+});
