@@ -20,7 +20,7 @@ export class Deadline {
     if (ms < Number.POSITIVE_INFINITY) this.#timer = setTimeout(onTimeUp, ms);
     for (const signal of signals) {
       const onAbort = () =>
-        this.fail(new RollcallError('aborted', 'it was aborted', { cause: signal?.reason }));
+        this.fail(new RollcallError('aborted', 'request aborted', { cause: signal?.reason }));
       this.#releases.push(listen(signal, 'abort', onAbort));
       if (signal?.aborted) onAbort();
     }

@@ -46,8 +46,8 @@ export class SocketLink {
   #isTokenRenewed = false;
   #failures = 0;
   #httpUntil = 0;
-  /** Whether the server answered over HTTP when the last attempt had opened no socket. */
-  #isAnswered = true;
+  /** The last attempt opened no socket, and the server answered over HTTP. */
+  #wasAnswered = false;
   /** Times of this clock do not jump when the machine's is set. */
   #renewedAt = -RENEW_AGAIN_MS;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -145,11 +145,14 @@ export class SocketLink {
     } catch (error) {
       const reason = error as RollcallError;
       socket.close();
-      const isWithout = !isOver() && socket.isOpened === false && (await this.#isWithoutSocket());
+      const isAnswered = !isOver() && socket.isOpened === false && (await this.#isAnswered());
       if (isOver()) return;
       this.#socket = null;
-      if (isWithout) this.#useHttp();
+      // Where a socket has been open, two attempts in a row must find this: a server that stops accepts no connection, but answers on
+      // those that are open.
+      if (isAnswered && (this.#wasAnswered || !this.#hasBeenOpen)) this.#useHttp();
       else this.#failed(reason);
+      this.#wasAnswered = isAnswered;
     }
   }
 
@@ -163,7 +166,7 @@ export class SocketLink {
   #opened(socket: Socket): void {
     this.#open = socket;
     this.#hasBeenOpen = true;
-    this.#isAnswered = false;
+    this.#wasAnswered = false;
     this.#isTokenRenewed = false;
     const openedAt = performance.now();
     this.#check = setInterval(() => this.#checkAlive(), CHECK_MS);
@@ -214,19 +217,14 @@ export class SocketLink {
     this.#answer(error);
   }
 
-  /**
-   * Whether the server answers over HTTP, although it opened no socket. Where one has been open, two attempts in a row must find this:
-   * a server that stops accepts no connection, but answers on those that are open.
-   */
-  async #isWithoutSocket(): Promise<boolean> {
+  /** Whether the server answers over HTTP. Where a socket has been open, the first two attempts send no request. */
+  async #isAnswered(): Promise<boolean> {
     if (this.#hasBeenOpen && this.#failures < 2) return false;
-    const before = this.#isAnswered;
-    this.#isAnswered = await this.#transport.json('GET', '/v1/client/viewer', { retries: 0 }).then(
+    return this.#transport.json('GET', '/v1/client/viewer', { retries: 0 }).then(
       () => true,
       // Over HTTP, what the server rejects is an error that everything gets.
       ({ retryable }: RollcallError) => !retryable,
     );
-    return before && this.#isAnswered;
   }
 
   #useHttp(): void {

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { isIPv6 } from 'node:net';
 import { acceptor, Id, limits, Name } from '@rollcall/protocol';
 import { readNetwork } from '../core/network.ts';
 
@@ -21,8 +21,12 @@ export const text = (expected: string): SettingKind<string> => ({
 /** An address or a name that can be resolved: without a port, brackets, or the beginning of a URL. */
 export const host: SettingKind<string> = {
   expected: 'an address such as 127.0.0.1 or ::1, or a host name, without a port',
-  read: (value) => (isIP(value) !== 0 || /^[^\s\0/:@[\]]+$/.test(value) ? value : undefined),
+  read: (value) => (isIPv6(value.replace(ZONE, '')) || HOST.test(value) ? value : undefined),
 };
+
+/** The interface of a link-local address. */
+const ZONE = /%[^\s\0/]+$/;
+const HOST = /^[^\s\0/:@[\],*?#%]+$/;
 
 /** A whole number in decimal digits, within bounds. */
 export const wholeNumber = (minimum: number, maximum: number): SettingKind<number> => ({

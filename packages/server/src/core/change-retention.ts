@@ -18,6 +18,9 @@ export const startChangeRetention = ({ store, clock, log, changesSeconds }: Part
     () => store.changes.removeBefore(clock.now() - changesSeconds * 1_000),
     (err) => {
       if (!(err instanceof StoreUnavailableError))
-        log.error({ err }, 'old records of changes could not be removed; tried again within ten minutes');
+        log.error(
+          { err },
+          'old records of changes could not be removed; the next attempt comes within ten minutes',
+        );
     },
   );

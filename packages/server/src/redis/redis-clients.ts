@@ -97,25 +97,28 @@ export async function connected<Client extends Redis | Cluster>(
   client.on('error', (error) => {
     reason = error;
   });
+  const failed = (what: string, cause: unknown) => {
+    closeClient(client);
+    return new StoreUnavailableError(what, { cause });
+  };
+  const hosts = namesOf(target);
   try {
     await withinTime(client.connect(), target.connectTimeoutMs + target.timeoutMs);
-    // The client selects the database on each connection, and would go on in database 0 where it cannot.
-    if (client instanceof Redis && target.db !== 0) await client.select(target.db);
-    return client;
   } catch (error) {
-    closeClient(client);
-    throw new StoreUnavailableError(
-      `Redis does not answer at ${namesOf(target)}: ${reasonOf(reason ?? error)}`,
-      {
-        cause: error,
-      },
-    );
+    throw failed(`Redis does not answer at ${hosts}: ${reasonOf(reason ?? error)}`, error);
   }
+  if (target.db === 0 || client instanceof Cluster) return client;
+  try {
+    // The client selects the database on each connection, and would go on in database 0 where it cannot.
+    await client.select(target.db);
+  } catch (error) {
+    throw failed(`Redis at ${hosts} does not have the database ${target.db}: ${reasonOf(error)}`, error);
+  }
+  return client;
 }
 
-/** The hosts, and the database where it is not the first. */
-export const namesOf = ({ hosts, db }: RedisTarget): string =>
-  `${hosts.map(({ host, port }) => `${host}:${port}`).join(', ')}${db === 0 ? '' : `/${db}`}`;
+export const namesOf = ({ hosts }: RedisTarget): string =>
+  hosts.map(({ host, port }) => `${host}:${port}`).join(', ');
 
 /** When several addresses failed, the error has a code and no message. */
 function reasonOf(error: unknown): string {

@@ -29,7 +29,7 @@ export class RedisConnection {
     this.#timings = new RedisTimings(user, () => client.status === 'ready');
   }
 
-  /** @throws StoreUnavailableError when none of the hosts answers */
+  /** @throws StoreUnavailableError when none of the hosts answers and takes writes, or it does not have the database of the URL */
   static async open(target: RedisTarget, user: RedisUser): Promise<RedisConnection> {
     if (target.sentinel !== null) return RedisConnection.#openHost(target, user);
     const connection = await RedisConnection.#openServer(target, user);

@@ -3,7 +3,7 @@ export interface ServerAddress {
   readonly port: number;
 }
 
-/** For the message about a URL that cannot be read, where a name or a password in it has characters of its own. */
+/** For the message about a URL that cannot be read, where a name or a password in it has reserved characters. */
 export const PERCENT_ENCODING =
   'in a name or a password, write %40 for @, %2F for /, %3F for ?, %23 for # and %25 for %';
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -49,4 +50,41 @@ test('a file that replaces another one is not open to more accounts than that on
       assert.equal(await readFile(path, 'utf8'), 'text\n');
       assert.equal((await stat(path)).mode & 0o777, after);
     }
+  }));
+
+test('a target that cannot be written is named where much of the text is left, and the text is closed', () =>
+  withDataDir(async (directory) => {
+    await mkdir(directory, { recursive: true });
+    for (const [path, reason] of [
+      [join(directory, 'missing', 'file'), 'no such file or directory'],
+      [directory, 'illegal operation on a directory'],
+      ['/dev/full', 'no space left on device'],
+    ] as const)
+      for (const gzip of [false, true]) {
+        let isClosed = false;
+        async function* text() {
+          try {
+            for (let piece = 0; piece < 200; piece += 1) yield randomBytes(50_000).toString('hex');
+          } finally {
+            isClosed = true;
+          }
+        }
+        await assert.rejects(writeRecords(text(), { path, gzip }), {
+          message: `cannot write ${path}: ${reason}`,
+        });
+        assert.equal(isClosed, true);
+      }
+  }));
+
+test('the error of a text that cannot be read is thrown as it is, and leaves no file', () =>
+  withDataDir(async (directory) => {
+    await mkdir(directory, { recursive: true });
+    const failure = new Error('the text has ended too early');
+    async function* text() {
+      yield 'text';
+      throw failure;
+    }
+    for (const gzip of [false, true])
+      await assert.rejects(writeRecords(text(), { path: join(directory, 'file'), gzip }), failure);
+    assert.deepEqual(await readdir(directory), []);
   }));

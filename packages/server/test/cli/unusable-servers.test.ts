@@ -31,7 +31,7 @@ const failedCheck = (name: string, env: Settings) =>
     return `${check.found}: ${check.advice}`;
   });
 
-describe('a PostgreSQL that cannot store all texts', { skip: skipsPostgres }, () => {
+describe('a PostgreSQL that does not support all texts', { skip: skipsPostgres }, () => {
   for (const encoding of ['LATIN1', 'SQL_ASCII'])
     test(`a start on a database with the encoding ${encoding} fails with one line, creates no table, and rollcall doctor reports the encoding`, () =>
       withDatabase(async (url) => {
@@ -50,7 +50,10 @@ describe('a Redis that cannot be used', { skip: skipsOwnRedis }, () => {
     const redis = await OwnRedis.start();
     t.after(() => redis.remove());
     const env = { ROLLCALL_REDIS_URL: `${redis.url}/99` };
-    assert.match(await failedStart(env), /^rollcall: Redis .*\/99: ERR DB index is out of range\n$/);
+    assert.match(
+      await failedStart(env),
+      /^rollcall: Redis at \S+ does not have the database 99: ERR DB index is out of range\n$/,
+    );
     assert.match(await failedCheck('Redis', env), /DB index is out of range/);
     assert.equal(await redis.command('DBSIZE'), 0);
   });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { withDirectory, withFile, withStore } from './sqlite-directory.ts';
 
-const PROJECTS = 2_500;
+const PROJECTS = 120;
 const OLD = 100;
 const NOW = 1_000;
 
@@ -13,7 +13,7 @@ const INSERT_RECORDS = `
   SELECT project_no, position, CASE WHEN project_no = (SELECT max(project_no) FROM projects) THEN ${OLD} ELSE ${NOW} END, '', '[]'
   FROM projects CROSS JOIN (SELECT 1 AS position UNION ALL SELECT 2)`;
 
-test('a step of the removal of old changes reads 1,000 projects at most, and the next one goes on after them', () =>
+test('a step of the removal of old changes reads 50 projects at most, and the next one goes on after them', () =>
   withDirectory((dataDir) =>
     withStore(dataDir, async (store) => {
       const { changes } = store;

@@ -1,6 +1,6 @@
 /**
- * A batch that takes long, on a PostgreSQL that is busy with other connections: a busy server does not count as dead. The largest
- * batch is in the contract of the store.
+ * A batch that takes long, on a PostgreSQL that is busy with other connections: a busy server does not count as dead. Four times as
+ * many memberships fit into a body, and take minutes.
  */
 import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';

@@ -9,9 +9,6 @@ import { getSystemErrorMessage } from 'node:util';
 import { createGzip } from 'node:zlib';
 import { InterruptedError } from '../interruption.ts';
 
-/** The file cannot be written. The message is one line for the operator and names the file. */
-class RecordOutputError extends Error {}
-
 interface RecordOutput {
   /** Null is standard output. */
   readonly path: string | null;
@@ -23,38 +20,46 @@ interface RecordOutput {
 /**
  * Writes text as fast as it is taken. A file has its name only when it is whole and on disk; symbolic links to it stay. A
  * device or a pipe is written as it is.
- * @throws RecordOutputError, or what reading the text throws
+ * @throws Error in one line that names the file, where that cannot be written; or what reading the text throws
  */
 export async function writeRecords(text: AsyncIterable<string>, output: RecordOutput): Promise<void> {
   const { path, gzip } = output;
   if (path === null || (await isStandardOutput(path))) return write(text, gzip, process.stdout);
-  const source = new NotedFailure(text);
+  const source = new TextSource(text);
   try {
     if (await isReplaceable(path)) await replaceFile(source, path, output);
     else await write(source, gzip, createWriteStream(path));
   } catch (error) {
-    if (error === source.failure || error instanceof InterruptedError) throw error;
+    if (error === source.error || error instanceof InterruptedError) throw error;
     const { errno, message } = error as NodeJS.ErrnoException;
     const reason = errno === undefined ? message : getSystemErrorMessage(errno);
-    throw new RecordOutputError(`cannot write ${path}: ${reason}`, { cause: error });
+    throw new Error(`cannot write ${path}: ${reason}`, { cause: error });
   }
 }
 
-/** A text, and the failure of reading it: that of writing it is another one. */
-class NotedFailure implements AsyncIterable<string> {
-  failure: unknown;
+/** A text that remembers with which error reading it failed: an error of writing is another one. */
+class TextSource implements AsyncIterable<string> {
+  error: unknown;
   readonly #text: AsyncIterable<string>;
 
   constructor(text: AsyncIterable<string>) {
     this.#text = text;
   }
 
+  /** What fails to write the text throws its error into this generator too. */
   async *[Symbol.asyncIterator](): AsyncGenerator<string> {
+    const iterator = this.#text[Symbol.asyncIterator]();
     try {
-      yield* this.#text;
-    } catch (error) {
-      this.failure = error;
-      throw error;
+      for (;;) {
+        const { done, value } = await iterator.next().catch((error) => {
+          this.error = error;
+          throw error;
+        });
+        if (done === true) return;
+        yield value;
+      }
+    } finally {
+      await iterator.return?.();
     }
   }
 }

@@ -72,8 +72,8 @@ export interface ChangeStore {
   extent(): Promise<ChangeExtent>;
   /**
    * Removes records of before that time, of all projects, some at a time ({@link REMOVED_AT_ONCE} of each project at most): true
-   * when more may be left. Those of a project whose oldest record is not of before that time stay; a record that stands before a
-   * removed one is removed too. The newest record of a project may stay, so that no position is used again.
+   * when more may be left. A record that stands before a removed one is removed too. The newest record of a project may stay, so that
+   * no position is used again.
    */
   removeBefore(time: number): Promise<boolean>;
 }

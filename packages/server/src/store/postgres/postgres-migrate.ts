@@ -57,7 +57,7 @@ export const tables = (): string[] =>
  * row orders them. Where nothing is to be done, nothing is locked. Older processes may go on meanwhile: none waits for it
  * long, and it is tried for up to ten minutes.
  * @throws SchemaTooNewError when the store has a later version than this program knows; Error where there is none, and the
- * database cannot store all texts.
+ * database does not support all texts.
  */
 export async function migrate(connection: PostgresConnection): Promise<void> {
   const until = performance.now() + MIGRATION_LIMIT_MS;

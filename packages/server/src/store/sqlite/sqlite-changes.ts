@@ -15,8 +15,8 @@ import type { Reads } from './sqlite-methods.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 
 const COLUMNS = 'position, at, actor, request_id, changes, octet_length(changes)';
-/** Projects whose oldest record one step of the removal reads: some milliseconds. */
-const PROJECTS_AT_ONCE = 1_000;
+/** Projects whose oldest records one step of the removal reads: some milliseconds, in which no other write is done. */
+const PROJECTS_AT_ONCE = 50;
 const LAST_POSITION = 'SELECT max(position) FROM changes WHERE project_no = ?';
 
 type RecordRow = [
@@ -98,7 +98,7 @@ export class ChangeWrites {
   readonly #statements;
   /** The last position of each project that the transaction has written to. */
   readonly #positions = new Map<ProjectKey, number>();
-  /** The first project whose old records the next step removes. */
+  /** The first project whose old records the next step removes; also of the next sweep, after a step that failed. */
   #removeFrom = 0;
 
   constructor({ prepare }: SqliteConnection) {
@@ -110,7 +110,6 @@ export class ChangeWrites {
       projects: prepare<[project: number]>(
         `SELECT project_no FROM projects WHERE project_no >= ? ORDER BY project_no LIMIT ${PROJECTS_AT_ONCE}`,
       ),
-      oldest: prepare<[at: number]>('SELECT at FROM changes WHERE project_no = ? ORDER BY position LIMIT 1'),
       lastExpired: prepare(`
         SELECT max(position), count(*) FROM (
           SELECT position, at FROM changes WHERE project_no = ? ORDER BY position LIMIT ${REMOVED_AT_ONCE})
@@ -146,13 +145,11 @@ export class ChangeWrites {
 
   /** Goes on where the step before has ended. */
   removeBefore(time: number): boolean {
-    const { projects, oldest, lastExpired, remove } = this.#statements;
+    const { projects, lastExpired, remove } = this.#statements;
     const numbers = projects.all(this.#removeFrom).map(([project]) => project);
     let removed = 0;
     for (const project of numbers) {
       this.#removeFrom = project + 1;
-      const [at] = oldest.get(project) ?? [time];
-      if (at >= time) continue;
       const [last] = lastExpired.get(project, time) as [number | null, number];
       if (last !== null) removed += remove.run(project, last);
       if (removed < REMOVED_AT_ONCE) continue;
