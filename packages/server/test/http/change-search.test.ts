@@ -10,7 +10,7 @@ import { withServer } from '../support/server.ts';
 const RECORDS = `
   WITH RECURSIVE n (position) AS (SELECT 1 UNION ALL SELECT position + 1 FROM n WHERE position < ?)
   INSERT INTO changes (project_no, position, at, actor, request_id, changes)
-  SELECT project_no, position, 1, 'service', NULL, '[{"type":"user.created","user":"u' || position || '"}]'
+  SELECT project_no, position, unixepoch() * 1000, 'service', NULL, '[{"type":"user.created","user":"u' || position || '"}]'
   FROM n CROSS JOIN projects`;
 const SEARCHED = 10_000;
 
