@@ -5,7 +5,8 @@ import { STORE_FILE } from '../packages/server/src/store/sqlite/sqlite-store.ts'
 import { PROJECT } from './credentials.ts';
 import { rowsOf } from './scale-out-servers.ts';
 
-const AT = Date.UTC(2026, 0, 1);
+/** Recent: the start of a server removes what is older than its setting. */
+const AT = Date.now() - 86_400_000;
 /** What a write of a name leaves, with a request ID of the server's own. */
 const CHANGES = `'[{"type":"user.updated","user":"user-' || (position % 100000) || '","fields":["name"]}]'`;
 const COLUMNS = `at, actor, request_id, changes`;
