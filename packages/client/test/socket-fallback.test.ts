@@ -64,6 +64,28 @@ describe('HTTP in place of a socket', () => {
     );
   });
 
+  test('one answer over HTTP is enough where no socket has been open, also after the server was away', async () => {
+    const requests: string[] = [];
+    const onRequest: RequestListener = ({ method, url }, response) => {
+      requests.push(`${method} ${url}`);
+      const status = requests.length === 1 ? 503 : 200;
+      response.writeHead(status, { 'content-type': 'application/json' }).end('{}');
+    };
+    await withScriptedSocket(
+      () => true,
+      async ({ client }) => {
+        client.presence.announce({ location: LOCATION });
+        await until('the user is present', () => requests.includes('PUT /v1/client/presence'), 15_000);
+        const [away, back, update] = requests;
+        assert.deepEqual(
+          [away, back, update],
+          ['GET /v1/client/viewer', 'GET /v1/client/viewer', 'PUT /v1/client/presence'],
+        );
+      },
+      { onUpgrade: (_, socket) => socket.end('HTTP/1.1 426 Upgrade Required\r\n\r\n'), onRequest },
+    );
+  });
+
   test('a user who is not let in gets the error also where a proxy lets no socket through', async () => {
     const error = { error: 'user_not_found', message: 'user ada does not exist' };
     await withScriptedSocket(

@@ -113,6 +113,6 @@ const queryOf = ({ types, requestID, after, limit, group, user, actor }: Changes
   queryString({ after, limit, group, user, actor, type: types?.join(','), request_id: requestID });
 
 function changeOf({ type, data }: ReceivedEvent): RecordedChange {
-  if (type === 'error') throw errorIn(JSON.stringify(data), 'error', 'the server ended the stream');
+  if (type === 'error') throw errorIn(JSON.stringify(data), 'error', 'the stream ended');
   return data as RecordedChange;
 }

@@ -110,8 +110,8 @@ export class ChangeWrites {
       projects: prepare<[project: number]>(
         `SELECT project_no FROM projects WHERE project_no >= ? ORDER BY project_no LIMIT ${PROJECTS_AT_ONCE}`,
       ),
-      lastExpired: prepare(`
-        SELECT max(position), count(*) FROM (
+      lastExpired: prepare<[position: number | null]>(`
+        SELECT max(position) FROM (
           SELECT position, at FROM changes WHERE project_no = ? ORDER BY position LIMIT ${REMOVED_AT_ONCE})
         WHERE at < ?`),
       remove: prepare(`
@@ -150,7 +150,7 @@ export class ChangeWrites {
     let removed = 0;
     for (const project of numbers) {
       this.#removeFrom = project + 1;
-      const [last] = lastExpired.get(project, time) as [number | null, number];
+      const [last = null] = lastExpired.get(project, time) ?? [];
       if (last !== null) removed += remove.run(project, last);
       if (removed < REMOVED_AT_ONCE) continue;
       // It may have more of them.
