@@ -72,6 +72,8 @@ export class HttpConnections {
   #accepted = 0;
   #isDraining = false;
   #onEmpty: () => void = () => {};
+  /** Called with each socket that has closed as `this`. */
+  readonly #remove: (this: Socket) => void;
 
   constructor({
     requestTimeoutMs = REQUEST_TIMEOUT_MS,
@@ -79,6 +81,12 @@ export class HttpConnections {
     timeoutCheckMs = TIMEOUT_CHECK_MS,
   }: ConnectionOptions = {}) {
     this.#options = { requestTimeoutMs, unreadTimeoutMs, timeoutCheckMs };
+    const connections = this.#connections;
+    const onEmpty = () => this.#onEmpty();
+    this.#remove = function () {
+      connections.delete(this);
+      if (connections.size === 0) onEmpty();
+    };
     this.#checking = setInterval(() => this.#limitUnread(), timeoutCheckMs).unref();
   }
 
@@ -189,12 +197,9 @@ export class HttpConnections {
       bytesRead: 0,
       idleSweeps: 0,
     });
-    // Node calls this after the last answer on a connection.
-    socket.destroySoon = () => closeLingering(socket);
-    socket.once('close', () => {
-      this.#connections.delete(socket);
-      if (this.#connections.size === 0) this.#onEmpty();
-    });
+    // Functions of its own would take 400 bytes of each open connection.
+    socket.destroySoon = destroySoon;
+    socket.on('close', this.#remove);
   }
 
   /**
@@ -244,6 +249,11 @@ export class HttpConnections {
       if (connection.idleSweeps >= IDLE_SWEEPS) closeLingering(socket);
     }
   }
+}
+
+/** Node calls this after the last answer on a connection. */
+function destroySoon(this: Socket): void {
+  closeLingering(this);
 }
 
 /** HTTP/1.0 has no transfer coding: where the next request begins may be read in another way by a proxy (RFC 9112, section 6.1). */

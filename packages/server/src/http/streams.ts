@@ -84,7 +84,7 @@ export function answerStream(exchange: Exchange, session: Session): typeof TAKEN
   sendHead(exchange);
   // A request behind the stream would not be answered.
   exchange.response.shouldKeepAlive = false;
-  socket.once('close', () => session.close());
+  socket.on('close', () => session.close());
   if (socket.destroyed) session.close();
   else startOn(socket, session, new SseSink(socket, callersWords(exchange)));
   return TAKEN_OVER;

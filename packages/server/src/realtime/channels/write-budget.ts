@@ -1,8 +1,8 @@
 /**
- * How many socket writes a second the streams of this process make before events are merged: about half of what one core
- * makes beside answering requests (docs/adr/0013 has the measurement).
+ * How many socket writes a second the streams of this process make before events are merged: about 60 % of what a slow core
+ * makes, so that requests have the rest (docs/adr/0013 has the measurement).
  */
-const WRITES_PER_SECOND = 60_000;
+const WRITES_PER_SECOND = 80_000;
 /** For how long unused writes are saved up, and for how long writes can be owed, in seconds. */
 const SAVED_SECONDS = 0.1;
 const OWED_SECONDS = 1;
