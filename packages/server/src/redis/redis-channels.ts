@@ -4,8 +4,6 @@ import { connected, nodeClient, serverClient } from './redis-clients.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { slotOf } from './slot.ts';
 
-export type { ChannelListener } from './channel-link.ts';
-
 /** The channels of a Redis, on connections of their own. A channel has one listener at a time. */
 export interface RedisChannels {
   /** Resolves when every later message will be received. @throws StoreUnavailableError */
