@@ -11,6 +11,7 @@ const HOST = /^(?:[a-z\d._-]{1,253}|\[[a-f\d:.]{2,45}\])(?::\d{1,5})?$/i;
  */
 export function addressOf({ headers: { host = '' }, socket }: IncomingMessage): string {
   if (HOST.test(host)) return `http://${host}`;
-  const { address, port } = socket.address() as AddressInfo;
+  // Both are absent when the connection has closed meanwhile: no client reads the answer then.
+  const { address = 'localhost', port = 0 } = socket.address() as Partial<AddressInfo>;
   return localUrl(address, port);
 }
