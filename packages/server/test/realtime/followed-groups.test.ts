@@ -6,6 +6,7 @@ import { writeContext } from '../../src/core/write-context.ts';
 import type { PresenceStore, PresenceWatch, PresenceWatcher } from '../../src/presence/presence-store.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { BY_TEST } from '../support/origin.ts';
+import { testSettings } from '../support/server.ts';
 import { ReaderModel } from './reader-model.ts';
 import type { SimulatedSink } from './simulated-sink.ts';
 import { type StreamWorld, withStreams } from './stream-world.ts';
@@ -238,6 +239,22 @@ describe('an engine that is away from many groups', () => {
       assert.deepEqual(
         lines.map(({ level }) => level),
         [40, 30],
+      );
+    });
+  });
+
+  test('the log has no interruption of a group without readers, as of a deleted project', async () => {
+    const { log, lines } = listening();
+    await withStreams({ log }, async (world) => {
+      for (const sink of await openAll(world)) sink.onEnd();
+      await world.pass(2);
+      const { customerId, projectId } = testSettings('');
+      const customer = { customerId: customerId as string, ...BY_TEST };
+      await world.services.projects.remove(customer, projectId as string);
+      await world.pass(5);
+      assert.deepEqual(
+        lines.filter(({ level }) => level === 40),
+        [],
       );
     });
   });

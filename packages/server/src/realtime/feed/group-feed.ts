@@ -75,6 +75,10 @@ export class GroupFeed implements Follower {
     return this.#channels.size === 0 && this.#joining === 0;
   }
 
+  get hasReaders(): boolean {
+    return this.#readers.values().some(({ ending }) => ending === null);
+  }
+
   get project(): PresenceScope['project'] {
     return this.#state.scope.project;
   }
