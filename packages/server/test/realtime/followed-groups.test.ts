@@ -104,6 +104,19 @@ describe('following a group', () => {
       assert.equal(snapshots(sink), 2);
     }));
 
+  test('a group without streams is followed no longer when the clock was set back', () =>
+    withStreams({ users: ['a'] }, async (world) => {
+      const seen = watched(world.engine.presence);
+      const sink = await world.open();
+      const { promise, resolve } = Promise.withResolvers<string>();
+      (seen.watches[0] as PresenceWatch).close = () => resolve('closed');
+      sink.onEnd();
+      await world.pass(1);
+      world.clock.jump(-3_600_000);
+      await world.pass(60);
+      assert.equal(await Promise.race([promise, nextIteration('open')]), 'closed');
+    }));
+
   test('streams of a group that was created again before its removal was published continue', () =>
     withStreams({ users: ['a', 'b'] }, async (world) => {
       const [host, viewer] = [await world.open(), await world.open({ viewer: { userId: 'a' } })];
