@@ -71,6 +71,23 @@ describe('reading a group', () => {
       assert.equal(seen.watches.length, 1);
     }));
 
+  test('a stream with a connectionID is opened however long the engine takes to take back a release', () =>
+    withStreams({ users: ['a'] }, async (world) => {
+      const { presence } = world.engine;
+      const retain = presence.retain.bind(presence);
+      const [called, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      presence.retain = async (connection) => {
+        called.resolve();
+        await answered.promise;
+        return retain(connection);
+      };
+      const opening = world.open({ viewer: { userId: 'a' }, connection: 'page' });
+      await called.promise;
+      await world.pass(3);
+      answered.resolve();
+      assert.equal(snapshots(await opening), 1);
+    }));
+
   test('a group whose order of events is lost during a reading is read again, and a new stream gets 503', () =>
     withStreams({ users: ['a'] }, async (world) => {
       const seen = watched(world.engine.presence);
