@@ -111,7 +111,11 @@ export class HttpConnections {
     const reject = (error: NodeJS.ErrnoException, socket: Duplex) =>
       answerClientError(error, socket as Socket, this.#connections.get(socket as Socket)?.latest ?? null);
     server.on('clientError', reject);
-    server.on('connect', (_request, socket) => reject(new Error('this is no proxy'), socket));
+    server.on('connect', (_request, socket) => {
+      // Node has removed its own listener. Without one, a reset by the peer would end the process.
+      socket.on('error', () => socket.destroy());
+      reject(new Error('this is no proxy'), socket);
+    });
     this.#servers.push(server);
     return server;
   }

@@ -77,6 +77,22 @@ describe('a connection whose client does not close its side', () => {
     ]));
 });
 
+describe('a connection that its client resets after an answer that closes it', () => {
+  for (const [what, text] of [
+    ['what cannot be read', 'GET / HTTP/9.9\r\n\r\n'],
+    ['CONNECT', 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n'],
+    ['a last request', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n'],
+  ] as const)
+    test(`the answer to ${what} can be followed by a reset, and the process goes on`, () =>
+      withListening({}, async (server, url) => {
+        const connection = new RawConnection(url, { allowHalfOpen: true });
+        connection.write(text);
+        assert.notEqual(await connection.ended(), '');
+        connection.reset();
+        await until('the end of the connection', async () => (await count(server)) === 0);
+      }));
+});
+
 describe('a connection whose client does not read its answer', () => {
   /** More than the buffers of the system take. */
   const LARGE = 'x'.repeat(32 * 1_024 * 1_024);

@@ -6,6 +6,7 @@ import { writeContext } from '../../src/core/write-context.ts';
 import type { PresenceStore, PresenceWatch, PresenceWatcher } from '../../src/presence/presence-store.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { BY_TEST } from '../support/origin.ts';
+import { testSettings } from '../support/server.ts';
 import { ReaderModel } from './reader-model.ts';
 import type { SimulatedSink } from './simulated-sink.ts';
 import { type StreamWorld, withStreams } from './stream-world.ts';
@@ -70,6 +71,23 @@ describe('reading a group', () => {
       assert.equal(seen.watches.length, 1);
     }));
 
+  test('a stream with a connectionID is opened however long the engine takes to take back a release', () =>
+    withStreams({ users: ['a'] }, async (world) => {
+      const { presence } = world.engine;
+      const retain = presence.retain.bind(presence);
+      const [called, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      presence.retain = async (connection) => {
+        called.resolve();
+        await answered.promise;
+        return retain(connection);
+      };
+      const opening = world.open({ viewer: { userId: 'a' }, connection: 'page' });
+      await called.promise;
+      await world.pass(3);
+      answered.resolve();
+      assert.equal(snapshots(await opening), 1);
+    }));
+
   test('a group whose order of events is lost during a reading is read again, and a new stream gets 503', () =>
     withStreams({ users: ['a'] }, async (world) => {
       const seen = watched(world.engine.presence);
@@ -101,6 +119,19 @@ describe('following a group', () => {
       await world.until('the arrival', () => present(sink).length === 1);
       assert.equal(seen.watches.length, 2);
       assert.equal(snapshots(sink), 2);
+    }));
+
+  test('a group without streams is followed no longer when the clock was set back', () =>
+    withStreams({ users: ['a'] }, async (world) => {
+      const seen = watched(world.engine.presence);
+      const sink = await world.open();
+      const { promise, resolve } = Promise.withResolvers<string>();
+      (seen.watches[0] as PresenceWatch).close = () => resolve('closed');
+      sink.onEnd();
+      await world.pass(1);
+      world.clock.jump(-3_600_000);
+      await world.pass(60);
+      assert.equal(await Promise.race([promise, nextIteration('open')]), 'closed');
     }));
 
   test('streams of a group that was created again before its removal was published continue', () =>
@@ -238,6 +269,22 @@ describe('an engine that is away from many groups', () => {
       assert.deepEqual(
         lines.map(({ level }) => level),
         [40, 30],
+      );
+    });
+  });
+
+  test('the log has no interruption of a group without readers, as of a deleted project', async () => {
+    const { log, lines } = listening();
+    await withStreams({ log }, async (world) => {
+      for (const sink of await openAll(world)) sink.onEnd();
+      await world.pass(2);
+      const { customerId, projectId } = testSettings('');
+      const customer = { customerId: customerId as string, ...BY_TEST };
+      await world.services.projects.remove(customer, projectId as string);
+      await world.pass(5);
+      assert.deepEqual(
+        lines.filter(({ level }) => level === 40),
+        [],
       );
     });
   });

@@ -74,22 +74,37 @@ describe('the text of a user in snapshots', () => {
   });
 });
 
-test('the last used 8 MB of encoded pieces are stored', () => {
+/** Stored pieces of a size, and how many were encoded. */
+function encodedPieces(bytes: number) {
   const pieces = new EncodedPieces();
-  let encodings = 0;
-  const bytesOf = (piece: object) =>
-    pieces.of(piece, () => {
-      encodings += 1;
-      return Buffer.alloc(MB);
-    });
+  const encode = () => {
+    seen.encodings += 1;
+    return Buffer.alloc(bytes);
+  };
+  const seen = { encodings: 0, bytesOf: (piece: object) => pieces.of(piece, encode) };
+  return seen;
+}
+
+test('the last used 8 MB of encoded pieces are stored', () => {
+  const pieces = encodedPieces(MB);
   const used = Array.from({ length: 8 }, () => ({}));
-  for (const piece of used) bytesOf(piece);
-  assert.equal(bytesOf(used[0] as object), bytesOf(used[0] as object));
-  assert.equal(encodings, 8);
-  bytesOf({});
-  assert.equal(encodings, 9);
-  bytesOf(used[0] as object);
-  assert.equal(encodings, 9, 'it was used since');
-  bytesOf(used[1] as object);
-  assert.equal(encodings, 10, 'it was used longest ago');
+  for (const piece of used) pieces.bytesOf(piece);
+  assert.equal(pieces.bytesOf(used[0] as object), pieces.bytesOf(used[0] as object));
+  assert.equal(pieces.encodings, 8);
+  pieces.bytesOf({});
+  assert.equal(pieces.encodings, 9);
+  pieces.bytesOf(used[0] as object);
+  assert.equal(pieces.encodings, 9, 'it was used since');
+  pieces.bytesOf(used[1] as object);
+  assert.equal(pieces.encodings, 10, 'it was used longest ago');
+});
+
+test('at most 8,192 encoded pieces are stored, however small they are', () => {
+  const pieces = encodedPieces(1);
+  const used = Array.from({ length: 8_193 }, () => ({}));
+  for (const piece of used) pieces.bytesOf(piece);
+  pieces.bytesOf(used[1] as object);
+  assert.equal(pieces.encodings, 8_193);
+  pieces.bytesOf(used[0] as object);
+  assert.equal(pieces.encodings, 8_194, 'it was used longest ago');
 });

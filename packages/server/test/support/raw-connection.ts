@@ -69,6 +69,11 @@ export class RawConnection {
     this.#socket.end();
   }
 
+  /** Closes the connection with a reset. */
+  reset(): void {
+    this.#socket.resetAndDestroy();
+  }
+
   /** Closes the connection without ending it. */
   destroy(): void {
     this.#socket.destroy();

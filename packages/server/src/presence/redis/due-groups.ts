@@ -112,35 +112,28 @@ export class DueGroups {
 
   async #sweepBucket(bucket: number, now: number, expired: Expired[]): Promise<void> {
     const key = this.#engine.keys.due(bucket);
+    const until = now + CLAIM_MS;
     for (let isMore = true; isMore; ) {
-      const entries = (await this.#engine.onIndex(
-        'claim',
-        key,
-        now,
-        now + CLAIM_MS,
-        CLAIMED_MAX,
-      )) as string[];
+      const entries = (await this.#engine.onIndex('claim', key, now, until, CLAIMED_MAX)) as string[];
       isMore = entries.length === CLAIMED_MAX;
       const swept = await Promise.allSettled(entries.map((entry) => this.#sweepGroup(entry, now, expired)));
-      await this.#reschedule(
-        key,
-        now,
-        swept.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : [])),
-      );
+      const done = swept.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+      await this.#reschedule(key, now, until, done);
       const [failure] = failuresOf(swept);
       if (failure !== undefined) throw failure;
     }
   }
 
-  async #reschedule(key: string, now: number, swept: readonly Swept[]): Promise<void> {
+  async #reschedule(key: string, now: number, until: number, swept: readonly Swept[]): Promise<void> {
     if (swept.length === 0) return;
     const retention = Math.max(...swept.map(({ next }) => retentionMs(next ?? now, now)));
-    await this.#engine.onIndex(
-      'reschedule',
-      key,
-      retention,
-      ...swept.flatMap(({ entry, next }) => [entry, next ?? '']),
-    );
+    const schedule = swept.flatMap(({ entry, next }) => [entry, next ?? '']);
+    const gone = await this.#engine.onIndex('reschedule', key, retention, until, ...schedule);
+    // Another sweep has removed these, maybe before this one has added them to their project's index.
+    for (const entry of gone as string[]) {
+      const { scope, id } = readEntry(entry);
+      await this.#removeFromProject(scope, id);
+    }
   }
 
   /** Ends what is due in the group of an entry, and returns when the entry is due next. */

@@ -32,6 +32,8 @@ export interface FollowedParts {
 
 /** Uses the state of a followed group. */
 export interface Follower {
+  /** Whether streams get the group's events. Without, the log has no interruption when events do not come. */
+  readonly hasReaders: boolean;
   apply(events: readonly NumberedEvent[]): Promise<void>;
   /** The state is about to be read again: it is not valid until then. */
   onReading(): void;
@@ -130,7 +132,7 @@ export class FollowedGroup {
   /** An event could not be applied to the state: the group is lost. */
   invalidate(err: unknown): void {
     if (this.#phase !== 'following') return;
-    this.#parts.interruptions.begin(this, err);
+    this.#interrupted(err);
     this.#generation += 1;
     this.#phase = 'lost';
   }
@@ -250,9 +252,13 @@ export class FollowedGroup {
   /** Does nothing where this watch has been given up. */
   #lose(generation: number, err: unknown): void {
     if (generation !== this.#generation || this.#phase === 'closed') return;
-    if (this.#phase === 'following') this.#parts.interruptions.begin(this, err);
+    if (this.#phase === 'following') this.#interrupted(err);
     this.#read();
     this.#wake();
+  }
+
+  #interrupted(err: unknown): void {
+    if (this.#follower.hasReaders) this.#parts.interruptions.begin(this, err);
   }
 }
 

@@ -75,6 +75,10 @@ export class GroupFeed implements Follower {
     return this.#channels.size === 0 && this.#joining === 0;
   }
 
+  get hasReaders(): boolean {
+    return this.#readers.values().some(({ ending }) => ending === null);
+  }
+
   get project(): PresenceScope['project'] {
     return this.#state.scope.project;
   }
@@ -164,7 +168,8 @@ export class GroupFeed implements Follower {
 
   #closeIdle(idle: readonly Channel[], now: number): void {
     for (const channel of idle) channel.emptySince ??= now;
-    const retained = idle.filter(({ emptySince }) => now - (emptySince ?? now) < GRACE_MS).slice(-IDLE_MAX);
+    const isRecent = ({ emptySince }: Channel) => Math.abs(now - (emptySince ?? now)) < GRACE_MS;
+    const retained = idle.filter(isRecent).slice(-IDLE_MAX);
     if (retained.length === idle.length) return;
     for (const channel of idle) if (!retained.includes(channel)) this.#channels.close(channel);
     if (!this.#channels.hasUsers) this.#state.profiles.drop();

@@ -80,8 +80,8 @@ export class PresenceHub implements SessionOwner {
     const feed = this.#feedOf({ project: request.caller.project, groupId: request.groupId });
     const session = new StreamSession(request, this);
     this.#streams.add(session);
-    await this.#releases.opened(request);
-    await feed.join(session, position);
+    // The feed is joined at once: the next tick closes one that no reader has joined.
+    await Promise.all([this.#releases.opened(request), feed.join(session, position)]);
     return this.#streams.requireGoing(session);
   }
 

@@ -1,5 +1,7 @@
 /** How many bytes are stored, for all snapshots of the process. */
 const BYTES_MAX = 8_388_608;
+/** How many pieces are stored. Each takes up to 1 KB besides its bytes, and most snapshots are smaller than that. */
+const PIECES_MAX = 8_192;
 
 /** The last written pieces as bytes: a snapshot for many readers is encoded once. */
 export class EncodedPieces {
@@ -20,7 +22,7 @@ export class EncodedPieces {
 
   #trim(): void {
     for (const [oldest, { length }] of this.#pieces) {
-      if (this.#bytes <= BYTES_MAX) return;
+      if (this.#bytes <= BYTES_MAX && this.#pieces.size <= PIECES_MAX) return;
       this.#pieces.delete(oldest);
       this.#bytes -= length;
     }
