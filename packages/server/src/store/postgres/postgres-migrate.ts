@@ -8,6 +8,7 @@ import {
   requireKnownSchema,
 } from '../migration-files.ts';
 import type { PostgresConnection } from './connections/postgres-connection.ts';
+import { buildAddedIndexes } from './postgres-added-indexes.ts';
 import { requireEncoding } from './postgres-encoding.ts';
 
 const DIRECTORY = new URL('./migrations/', import.meta.url);
@@ -44,6 +45,11 @@ export const migrations = (): Migration[] => migrationsIn(DIRECTORY);
 
 export const latestSchemaVersion = (): number => migrations().at(-1)?.number ?? 0;
 
+const pendingSql = (version: number): string[] =>
+  migrations()
+    .filter(({ number }) => number > version)
+    .map(({ file }) => sqlOf(file));
+
 const sqlOf = (file: string): string => readFileSync(new URL(file, DIRECTORY), 'utf8');
 
 /** The tables of this version. */
@@ -67,6 +73,7 @@ export async function migrate(connection: PostgresConnection): Promise<void> {
     if (isCurrent(version)) return;
     if (version === 0) await requireEncoding(connection, until);
     try {
+      for (const sql of pendingSql(version)) await buildAddedIndexes(connection, sql, LOCK_LIMIT_MS, until);
       return await migrateOnce(connection, until);
     } catch (error) {
       const code = error instanceof DatabaseError ? (error.code ?? '') : '';
