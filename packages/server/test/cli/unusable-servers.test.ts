@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
+import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 import { withDataDir } from '../support/server.ts';
@@ -43,6 +44,28 @@ describe('a PostgreSQL that does not support all texts', { skip: skipsPostgres }
         assert.deepEqual(rows, []);
         assert.match(await failedCheck('PostgreSQL', env), new RegExp(`encoding ${encoding}.*UTF8`));
       }, `ENCODING '${encoding}' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`));
+});
+
+describe('a PostgreSQL with other tables', { skip: skipsPostgres }, () => {
+  test('a start on a database whose schema has tables of a newer version fails with one line about the restore of a dump', () =>
+    withDatabase(async (url) => {
+      await (await openPostgresStore({ url })).close();
+      // A restore of a dump of this version replaces the tables that the dump has, and no others.
+      await withClient(url, (client) => client.query('DELETE FROM schema_migrations WHERE number > 9'));
+      assert.match(
+        await failedStart({ ROLLCALL_DATABASE_URL: url }),
+        /^rollcall: the database has tables that schema version 9 has not \(relation "webhooks" already exists\): .*restore dumps into one\n$/,
+      );
+    }));
+
+  test('a start on a database with tables of another program fails with one line about them', () =>
+    withDatabase(async (url) => {
+      await withClient(url, (client) => client.query('CREATE TABLE users (id INTEGER)'));
+      assert.match(
+        await failedStart({ ROLLCALL_DATABASE_URL: url }),
+        /^rollcall: the database has tables that schema version 0 has not \(relation "users" already exists\): another program's/,
+      );
+    }));
 });
 
 describe('a Redis that cannot be used', { skip: skipsOwnRedis }, () => {

@@ -8,6 +8,7 @@ import {
   requireKnownSchema,
 } from '../migration-files.ts';
 import type { PostgresConnection } from './connections/postgres-connection.ts';
+import { buildAddedIndexes } from './postgres-added-indexes.ts';
 import { requireEncoding } from './postgres-encoding.ts';
 
 const DIRECTORY = new URL('./migrations/', import.meta.url);
@@ -19,7 +20,8 @@ const VERSION_LIMIT_MS = 30_000;
 /** There is no such table, or another program's. */
 const NO_REGISTER = new Set(['42P01', '42703']);
 /** Another process was faster: it created the same table at once, or migrated before this one. */
-const LOST_TO_ANOTHER = new Set(['23505', '42P07', '42710', '40001']);
+const DUPLICATE_TABLE = '42P07';
+const LOST_TO_ANOTHER = new Set(['23505', DUPLICATE_TABLE, '42710', '40001']);
 const MOST_RACES = 20;
 /**
  * How long a migration waits for a table that others use, in milliseconds: statements that need the table meanwhile wait behind it.
@@ -44,6 +46,11 @@ export const migrations = (): Migration[] => migrationsIn(DIRECTORY);
 
 export const latestSchemaVersion = (): number => migrations().at(-1)?.number ?? 0;
 
+const pendingSql = (version: number): string[] =>
+  migrations()
+    .filter(({ number }) => number > version)
+    .map(({ file }) => sqlOf(file));
+
 const sqlOf = (file: string): string => readFileSync(new URL(file, DIRECTORY), 'utf8');
 
 /** The tables of this version. */
@@ -57,7 +64,7 @@ export const tables = (): string[] =>
  * row orders them. Where nothing is to be done, nothing is locked. Older processes may go on meanwhile: none waits for it
  * long, and it is tried for up to ten minutes.
  * @throws SchemaTooNewError when the store has a later version than this program knows; Error where there is none, and the
- * database does not support all texts.
+ * database does not support all texts, and where it has other tables than its version.
  */
 export async function migrate(connection: PostgresConnection): Promise<void> {
   const until = performance.now() + MIGRATION_LIMIT_MS;
@@ -67,18 +74,26 @@ export async function migrate(connection: PostgresConnection): Promise<void> {
     if (isCurrent(version)) return;
     if (version === 0) await requireEncoding(connection, until);
     try {
+      for (const sql of pendingSql(version)) await buildAddedIndexes(connection, sql, LOCK_LIMIT_MS, until);
       return await migrateOnce(connection, until);
     } catch (error) {
       const code = error instanceof DatabaseError ? (error.code ?? '') : '';
       const isInTheWay = IN_THE_WAY.has(code) && performance.now() < until;
       if (!isInTheWay) {
         races += 1;
-        if (!LOST_TO_ANOTHER.has(code) || races === MOST_RACES) throw error;
+        if (!LOST_TO_ANOTHER.has(code)) throw error;
+        if (races === MOST_RACES)
+          throw code === DUPLICATE_TABLE ? otherTables(version, error as Error) : error;
       }
       await delay(Math.random() * RETRY_MAX_MS);
     }
   }
 }
+
+const otherTables = (version: number, { message }: Error) =>
+  new Error(
+    `the database has tables that schema version ${version} has not (${message}): another program's, or those of a newer version over which an older dump was restored. Use an empty database, and restore dumps into one`,
+  );
 
 /** Reads the schema's version, and changes nothing. @throws SchemaTooNewError, SchemaTooOldError unless it is this version's */
 export async function requireMigrated(connection: PostgresConnection): Promise<void> {

@@ -115,6 +115,11 @@ export class PostgresConnection implements AsyncDisposable {
     return this.#sent.size > 0 && performance.now() - this.#awaitedSince > LATE_MS;
   }
 
+  /** Whether it is one session of the server, and none of a pooler, which others use too. */
+  get isSession(): boolean {
+    return this.#opened.pooled === null;
+  }
+
   get isOpen(): boolean {
     return this.#end === null;
   }
