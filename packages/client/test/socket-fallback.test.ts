@@ -4,9 +4,10 @@ import type { RequestListener } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { describe, test } from 'node:test';
 import { until } from '../../server/test/support/waiting.ts';
-import { withScriptedSocket } from './support/scripted-socket.ts';
+import { type ReceivedFrame, withScriptedSocket } from './support/scripted-socket.ts';
 
 const LOCATION = { page: 'a' };
+const ANSWER_TIMEOUT_MS = 10_000;
 
 describe('HTTP in place of a socket', () => {
   test('an announcement is sent over HTTP as soon as no socket can be opened any more', async () => {
@@ -85,6 +86,37 @@ describe('HTTP in place of a socket', () => {
       { onUpgrade: (_, socket) => socket.end('HTTP/1.1 426 Upgrade Required\r\n\r\n'), onRequest },
     );
   });
+
+  const ends: [string, (ws: ReceivedFrame['ws'], passTime: () => void) => void][] = [
+    ['lets no answer through', (_, passTime) => passTime()],
+    ['lets no login through, so that the server closes it with 4408', (ws) => ws.close(4_408)],
+    ['breaks it off', (ws) => ws.terminate()],
+  ];
+  for (const [what, end] of ends) {
+    test(`HTTP is used where a proxy opens the socket and ${what}`, async (context) => {
+      const requests: string[] = [];
+      const onRequest: RequestListener = ({ method, url }, response) => {
+        requests.push(`${method} ${url}`);
+        response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+      };
+      const login = ({ ws }: ReceivedFrame) => {
+        end(ws, () => context.mock.timers.tick(ANSWER_TIMEOUT_MS));
+        context.mock.timers.reset();
+        return false;
+      };
+      await withScriptedSocket(
+        login,
+        async ({ client, opened }) => {
+          context.mock.timers.enable({ apis: ['setTimeout'] });
+          client.presence.announce({ location: LOCATION });
+          await until('the user is present over HTTP', () => requests.length === 2);
+          assert.deepEqual(requests, ['GET /v1/client/viewer', 'PUT /v1/client/presence']);
+          assert.equal(opened(), 1);
+        },
+        { onRequest },
+      );
+    });
+  }
 
   test('a user who is not let in gets the error also where a proxy lets no socket through', async () => {
     const error = { error: 'user_not_found', message: 'user ada does not exist' };

@@ -133,6 +133,6 @@ function initialsOf(name: string): string {
  */
 function colourOf(id: string): string {
   let hash = 0;
-  for (const character of id) hash = ((hash + (character.codePointAt(0) ?? 0)) * 137) % 360;
+  for (const character of id) hash = ((hash + (character.codePointAt(0) as number)) * 137) % 360;
   return `hsl(${hash} 50% 30%)`;
 }

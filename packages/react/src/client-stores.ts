@@ -1,7 +1,11 @@
 import type { RollcallClient } from '@rollcall/client';
 import { LiveStore, type Source } from './live-store.ts';
 
-type AnyStore = { readonly isUsed: boolean; readonly idleSince: number };
+interface AnyStore {
+  readonly isUsed: boolean;
+  readonly idleSince: number;
+  resume(): void;
+}
 
 const STORES = new WeakMap<RollcallClient, Map<string, AnyStore>>();
 /** A store without a subscriber for so long is of something that is not shown any more, or of a rendering that React gave up. */
@@ -20,8 +24,7 @@ export function storeOf<State, Store extends LiveStore<State> = LiveStore<State>
   source: Source<State>,
   isNeeded: (state: State) => boolean = () => false,
 ): Store {
-  const stores = STORES.get(client) ?? new Map<string, AnyStore>();
-  STORES.set(client, stores);
+  const stores = STORES.get(client) ?? storesOf(client);
   const text = stableText(key);
   const known = stores.get(text);
   // What it shows may have changed long ago.
@@ -30,6 +33,17 @@ export function storeOf<State, Store extends LiveStore<State> = LiveStore<State>
   const store = new LiveStore(initial, source, isNeeded);
   stores.set(text, store);
   return store as Store;
+}
+
+function storesOf(client: RollcallClient): Map<string, AnyStore> {
+  const { status } = client;
+  const stores = new Map<string, AnyStore>();
+  STORES.set(client, stores);
+  // What had ended with an error may be mended by the time the client is connected again.
+  status.subscribe(() => {
+    if (status.get().state === 'open') for (const store of stores.values()) store.resume();
+  });
+  return stores;
 }
 
 /** JSON with the keys of each object in order, so that equal locations are the same key. */

@@ -1,22 +1,21 @@
 import type { Observable } from '@rollcall/client';
 
-/** What a store does while it has subscribers. It ends when the signal aborts. */
+/**
+ * What a store does while it has subscribers. It ends when the signal aborts. It returns true when it has read everything, and is not
+ * to read it again.
+ */
 export type Source<State> = (
   set: (change: (state: State) => State) => void,
   signal: AbortSignal,
-) => Promise<void>;
-
-/** Resolves when the signal aborts: for a source that has read everything, and is not to read it again. */
-export const untilStopped = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+) => Promise<true | undefined>;
 
 /** A store goes on for so long without a subscriber: StrictMode, fast refresh and a change of route subscribe anew. */
 const LINGER_MS = 1_000;
 
 /**
  * State that is live while it has subscribers: the first starts its source, and the source ends a second after the last has
- * left. A source that failed has ended, and the next subscriber
- * starts it again; until then the store has its last state.
+ * left. A source that failed has ended, and {@link resume} or the next subscriber starts it again; until then the store has its last
+ * state.
  */
 export class LiveStore<State> implements Observable<State> {
   /** The state before the source has set one: also that of the server's rendering. */
@@ -48,7 +47,7 @@ export class LiveStore<State> implements Observable<State> {
     const own = () => listener();
     this.#listeners.add(own);
     clearTimeout(this.#linger);
-    this.#start();
+    this.resume();
     return () => {
       this.#listeners.delete(own);
       if (this.#listeners.size > 0) return;
@@ -67,21 +66,20 @@ export class LiveStore<State> implements Observable<State> {
 
   /** Runs the source again, for example after its error was mended. */
   restart(): void {
-    if (this.#listeners.size === 0) return;
     this.#stop();
-    this.#start();
+    this.resume();
   }
 
-  #start(): void {
-    if (this.#running !== null) return;
+  /** Runs the source if it does not run and the store has subscribers. */
+  resume(): void {
+    if (this.#running !== null || this.#listeners.size === 0) return;
     const running = new AbortController();
     this.#running = running;
     const set: typeof this.set = (change) => {
       if (!running.signal.aborted) this.set(change);
     };
-    void this.#source(set, running.signal).then(() => {
-      // The next subscriber starts it again.
-      if (this.#running === running) this.#running = null;
+    void this.#source(set, running.signal).then((isDone) => {
+      if (this.#running === running && !isDone) this.#running = null;
     });
   }
 

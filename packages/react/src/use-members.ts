@@ -1,7 +1,7 @@
 import { type Member, type RollcallClient, RollcallError } from '@rollcall/client';
 import { useMemo } from 'react';
 import { storeOf } from './client-stores.ts';
-import { type LiveStore, untilStopped } from './live-store.ts';
+import type { LiveStore } from './live-store.ts';
 import { retried } from './retried.ts';
 import { useProvided } from './rollcall-provider.ts';
 import { all, useStore } from './use-store.ts';
@@ -44,7 +44,7 @@ const membersStore = (client: RollcallClient, groupID: string | null): LiveStore
     if (page === null) return;
     const { items, total, next } = page;
     set(() => ({ members: items, total, isLoading: false, error: null, token: next }));
-    await untilStopped(signal);
+    return true;
   });
 
 /** The members of a group: the given one, the provider's, or the only one of the viewer. */

@@ -44,13 +44,13 @@ export function useMyPresence(options: MyPresenceOptions): MyPresenceState {
   const region = stableText(exclusiveWithin);
   /** Of an announcement that ends with an error; the next location begins another one, also while the user still leaves. */
   const hasFailed = useRef(false);
-  const [round, setRound] = useState(0);
+  const [round, setRound] = useState({});
 
   useEffect(() => {
     latest.current = wanted;
     const { location, ...more } = JSON.parse(wanted);
     announcement.current?.move(location, more);
-    if (hasFailed.current) setRound((before) => before + 1);
+    if (hasFailed.current) setRound({});
   }, [wanted]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: another region or round begins another announcement.

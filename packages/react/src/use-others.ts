@@ -6,7 +6,7 @@ import {
   presenceStore,
 } from './presence-store.ts';
 import { useProvided } from './rollcall-provider.ts';
-import { type IsEqual, useStore } from './use-store.ts';
+import { all, type IsEqual, useStore } from './use-store.ts';
 import { useViewerID } from './use-viewer.ts';
 
 /** Where the hooks of presence read, and with which group. */
@@ -22,7 +22,6 @@ const isSameList: IsEqual<unknown> = (a, b) =>
     a.length === b.length &&
     a.every((item, at) => Object.is(item, b[at])));
 
-const identity = (users: readonly PresentUser[]): unknown => users;
 const NO_OPTIONS: PresenceOptions = {};
 
 /**
@@ -37,7 +36,7 @@ export function useOthers<Selected>(
 ): Selected;
 export function useOthers(
   options: PresenceOptions = NO_OPTIONS,
-  select: (others: readonly PresentUser[]) => unknown = identity,
+  select: (others: readonly PresentUser[]) => unknown = all,
   isEqual: IsEqual<unknown> = isSameList,
 ): unknown {
   const viewerID = useViewerID();

@@ -1,6 +1,6 @@
 import type { RollcallClient, RollcallError, Viewer } from '@rollcall/client';
 import { storeOf } from './client-stores.ts';
-import { type LiveStore, untilStopped } from './live-store.ts';
+import type { LiveStore } from './live-store.ts';
 import { retried } from './retried.ts';
 import { useRollcall } from './rollcall-provider.ts';
 import { all, useStore } from './use-store.ts';
@@ -22,7 +22,7 @@ const viewerStore = (client: RollcallClient): LiveStore<ViewerState> =>
     const viewer = await retried(() => client.viewer({ signal }), onError, signal);
     if (viewer === null) return;
     set(() => ({ viewer, error: null }));
-    await untilStopped(signal);
+    return true;
   });
 
 /** The user who is logged in, and their groups: `{ viewer, error }`. */

@@ -161,6 +161,17 @@ for (const react of REACT_VERSIONS) {
       });
     });
 
+    test('what ended with user_not_found is read again when the client is connected again', async () => {
+      const project = await host.value.project('ada');
+      await host.value.open(react, project, 'new', { view: 'walker' }, async ({ page }) => {
+        await shows(page, 'my-error', 'user_not_found');
+        await project.seed({ users: [{ id: 'new' }], groups: [{ id: 'g', members: ['ada', 'new'] }] });
+        await page.locator('#next').click();
+        await shows(page, 'where', [{ list: 'x' }]);
+        await shows(page, 'my-error', null);
+      });
+    });
+
     test('useMembers reports missing_field for a viewer of two groups where none is named', async () => {
       const project = await host.value.project('ada');
       await project.seed({ groups: [{ id: 'h', name: 'H', members: ['ada'] }] });

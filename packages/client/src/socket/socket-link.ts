@@ -19,6 +19,8 @@ const TOO_FAST_DELAY_MS = 5_000;
 const SERVER_STOPPING = 4_409;
 const TOKEN_ENDED = 4_401;
 const FORBIDDEN = 4_403;
+/** How a login ends that did not reach the server, or whose answer did not come back: without a close code, or as no login. */
+const SILENCES: readonly unknown[] = [1_006, 4_408];
 /** Without a socket at the server or through a proxy, HTTP is used for so long before the next attempt. */
 const HTTP_MS = 300_000;
 const RENEW_AGAIN_MS = 10_000;
@@ -46,7 +48,7 @@ export class SocketLink {
   #isTokenRenewed = false;
   #failures = 0;
   #httpUntil = 0;
-  /** The last attempt opened no socket, and the server answered over HTTP. */
+  /** The last attempt got no answer through a socket, and the server answered over HTTP. */
   #wasAnswered = false;
   /** Times of this clock do not jump when the machine's is set. */
   #renewedAt = -RENEW_AGAIN_MS;
@@ -145,7 +147,8 @@ export class SocketLink {
     } catch (error) {
       const reason = error as RollcallError;
       socket.close();
-      const isAnswered = !isOver() && socket.isOpened === false && (await this.#isAnswered());
+      const isCut = SILENCES.includes((reason as Partial<SocketLost>).closeCode);
+      const isAnswered = !isOver() && isCut && (await this.#isAnswered());
       if (isOver()) return;
       this.#socket = null;
       // Where a socket has been open, two attempts in a row must find this: a server that stops accepts no connection, but answers on

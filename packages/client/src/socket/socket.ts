@@ -51,8 +51,6 @@ export const CLOSED = 'the socket is closed';
 export class Socket {
   /** Resolves with the reason. */
   readonly ended: Promise<SocketLost>;
-  /** Whether it was opened: otherwise there may be no socket at this address. Undefined until that is tried. */
-  isOpened: boolean | undefined;
   #ws: WebSocket | undefined;
   readonly #pending = new Map<number, Pending>();
   readonly #watches = new Map<number, (event: ReceivedEvent) => void>();
@@ -75,7 +73,6 @@ export class Socket {
 
   /** Opens it, once; resolves when frames can be sent. @throws SocketLost */
   async open(url: string): Promise<void> {
-    this.isOpened = false;
     try {
       this.#ws = new WebSocket(url, PROTOCOL);
     } catch (cause) {
@@ -89,7 +86,6 @@ export class Socket {
     });
     listen(this.#ws, 'open', () => this.#pending.get(OPENING)?.resolve());
     await this.#answered(OPENING);
-    this.isOpened = true;
   }
 
   /**

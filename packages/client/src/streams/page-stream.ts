@@ -20,7 +20,7 @@ export const openPageStream: OpenStream = async (transport, stream) => {
   const { base } = transport;
   const name = path + queryString(query);
   const shared = isShareable(path)
-    ? SharedStream.open(base, await transport.tokens.get(), name, { read, report })
+    ? await SharedStream.open(base, await transport.tokens.get(), name, { read, report })
     : null;
   const permit = (signal: AbortSignal) => streamPermit(base, signal, ({ message }) => report(false, message));
   return shared?.chunks(stops, deadAfterMs) ?? openOwnStream(transport, stream, permit);

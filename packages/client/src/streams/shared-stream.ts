@@ -80,10 +80,15 @@ export class SharedStream {
   }
 
   /** Null where tabs do not have to share, or cannot. `stream` names the stream among those of the token's user. */
-  static open(base: string, token: string, stream: string, reader: StreamReader): SharedStream | null {
+  static async open(
+    base: string,
+    token: string,
+    stream: string,
+    reader: StreamReader,
+  ): Promise<SharedStream | null> {
     const { BroadcastChannel } = globalThis as { BroadcastChannel?: new (name: string) => Channel };
     const user = claimsOf(token);
-    if (user === null || BroadcastChannel === undefined || !areConnectionsShared(base)) return null;
+    if (user === null || BroadcastChannel === undefined || !(await areConnectionsShared(base))) return null;
     try {
       return new SharedStream(base, JSON.stringify([FORMAT, base, user, stream]), BroadcastChannel, reader);
     } catch {

@@ -13,6 +13,7 @@ interface Locks {
     options: { readonly ifAvailable?: boolean; readonly steal?: boolean; readonly signal?: AbortSignal },
     use: (lock: unknown) => Promise<void> | void,
   ): Promise<void>;
+  query(): Promise<unknown>;
 }
 
 interface Page {
@@ -29,8 +30,16 @@ function locksOf(): Locks | undefined {
   return document && navigator?.locks;
 }
 
-/** Whether the tabs of this browser have to share the connections to a server, and can. */
-export const areConnectionsShared = (base: string): boolean => locksOf() !== undefined && !hasHttp2(base);
+/**
+ * Whether the tabs of this browser have to share the connections to a server, and can. A page without an origin, such as one in a
+ * sandboxed frame, has locks, but every use of them rejects.
+ */
+export async function areConnectionsShared(base: string): Promise<boolean> {
+  const locks = locksOf();
+  if (locks === undefined || hasHttp2(base)) return false;
+  const isUsable = locks.query().then(() => true);
+  return isUsable.catch(() => false);
+}
 
 /**
  * Waits until the tabs of this browser have fewer than {@link STREAMS_MAX} streams open. Returns the function that gives the
@@ -43,7 +52,7 @@ export async function streamPermit(
   signal: AbortSignal,
   onWait: (reason: RollcallError) => void,
 ): Promise<() => void> {
-  if (!areConnectionsShared(base)) return NO_PERMIT;
+  if (!(await areConnectionsShared(base))) return NO_PERMIT;
   for (let slot = 0; slot < STREAMS_MAX; slot += 1) {
     const release = await tabLock(slotOf(base, slot), { ifAvailable: true });
     if (release !== null) return release;

@@ -17,6 +17,8 @@ export async function withPageSite(program: string, use: (site: PageSite) => Pro
   const modules = await clientModules();
   const pages = createServer(({ url = '' }, response) => {
     const script = url === '/program.js' ? program : modules.get(url);
+    // A page in a sandboxed frame has no origin.
+    response.setHeader('access-control-allow-origin', '*');
     if (script !== undefined) return response.setHeader('content-type', 'text/javascript').end(script);
     if (url.endsWith('.js')) return response.writeHead(404).end();
     response.setHeader('content-type', 'text/html');
