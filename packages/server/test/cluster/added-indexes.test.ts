@@ -28,6 +28,8 @@ const MIGRATION = `
 CREATE INDEX IF NOT EXISTS users_by_name ON users (project_id, waits(name));
 ALTER TABLE users ADD COLUMN nick TEXT;
 `;
+/** Users have the same status. */
+const FAILS = 'CREATE UNIQUE INDEX IF NOT EXISTS users_by_name ON users (project_id, status);';
 const BUILDS = `
   SELECT pid FROM pg_stat_progress_create_index WHERE datname = current_database() AND phase LIKE 'building index%'`;
 const INDEX = `SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass('users_by_name')`;
@@ -42,7 +44,7 @@ interface Case {
 }
 
 /** A process of this version, and the lock that stops the build of the index. */
-const withOlderProcess = (use: (parts: Case) => Promise<void>) =>
+const withOlderProcess = (use: (parts: Case) => Promise<void>, migration = MIGRATION) =>
   withSharedServers((servers: SharedServers) =>
     withDataDir(async (directory) => {
       const options = { ...servers, settings: KNOWN, onLine: showFailures };
@@ -50,7 +52,7 @@ const withOlderProcess = (use: (parts: Case) => Promise<void>) =>
       const [node] = old.nodes as [ClusterNode];
       const [project] = (await createProject([node.url])) as [Project];
       await project.seed({ users: [{ id: 'ann' }] });
-      const launcher = makeNextVersion(directory, MIGRATION);
+      const launcher = makeNextVersion(directory, migration);
       await withClient(servers.databaseUrl, async (client) => {
         await client.query(WAITS);
         await client.query('SELECT pg_advisory_lock(7)');
@@ -100,4 +102,12 @@ describe('an index that a migration adds', { skip }, () => {
         await second?.end();
       }
     }));
+
+  test('nothing of an index is left where its build fails, as on a full disk, and the start ends', () =>
+    withOlderProcess(async ({ client, project, start }) => {
+      await project.seed({ users: [{ id: 'bob' }] });
+      const [newer] = start(1);
+      assert.equal(await newer?.ended(), 1);
+      assert.deepEqual((await client.query(INDEX)).rows, []);
+    }, FAILS));
 });

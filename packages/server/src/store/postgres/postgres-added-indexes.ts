@@ -24,14 +24,21 @@ export async function buildAddedIndexes(
   for (const [statement, index = '', table = ''] of sql.matchAll(ADDED_INDEX)) {
     const [isThere] = await connection.run([IS_THERE, table], until);
     if (isThere?.[0] !== true) continue;
-    await dropInvalid(connection, { index, table, lockLimitMs }, until);
+    const drop = () => dropInvalid(connection, { index, table, lockLimitMs }, until);
+    await drop();
     // The sessions of a pooler have the limits of the server, which has none by default.
     if (connection.isSession) await connection.control('SET statement_timeout = 0', until);
-    await connection.control(statement.replace('INDEX', 'INDEX CONCURRENTLY'), until);
+    try {
+      await connection.control(statement.replace('INDEX', 'INDEX CONCURRENTLY'), until);
+    } catch (error) {
+      // Where the disk is full, what was built takes the space of the writes of other processes.
+      await drop().catch(() => {});
+      throw error;
+    }
   }
 }
 
-/** Removes what is left of an index where the process that built it has ended. */
+/** Removes what is left of an index whose build has failed, or whose process has ended. */
 async function dropInvalid(
   connection: PostgresConnection,
   { index, table, lockLimitMs }: { index: string; table: string; lockLimitMs: number },
