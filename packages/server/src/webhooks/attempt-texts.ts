@@ -26,8 +26,9 @@ export function errorText(thrown: unknown): string {
   if (error instanceof AddressError) return error.message;
   if (error.name === 'AbortError' || error.name === 'TimeoutError')
     return `the receiver did not answer within ${limits.WEBHOOK_ANSWER_SECONDS} seconds`;
-  const [code = causes[0]?.code] = [error.code];
-  return (KNOWN[code ?? ''] ?? `no answer: ${code ?? error.message}`).slice(0, ERROR_MAX_LENGTH);
+  const code = error.code ?? causes[0]?.code;
+  const problem = code?.startsWith('HPE_') ? 'the answer is not HTTP' : 'no answer';
+  return (KNOWN[code ?? ''] ?? `${problem}: ${code ?? error.message}`).slice(0, ERROR_MAX_LENGTH);
 }
 
 const KNOWN: Readonly<Record<string, string>> = {
