@@ -41,7 +41,7 @@ function storesOf(client: RollcallClient): Map<string, AnyStore> {
   STORES.set(client, stores);
   // What had ended with an error may be mended by the time the client is connected again.
   status.subscribe(() => {
-    if (status.get().state === 'open') for (const store of stores.values()) store.resume();
+    if (status.get().state === 'open') for (const [, store] of stores) store.resume();
   });
   return stores;
 }

@@ -39,7 +39,8 @@ export function useMyPresence(options: MyPresenceOptions): MyPresenceState {
   const [error, setError] = useState<RollcallError | null>(null);
   // Objects are new in each rendering, so they are compared by what is in them.
   const wanted = stableText({ location, exclusiveWithin, data });
-  const latest = useRef(wanted);
+  /** By `update` since the last announcement ended: effects of children run before the next one begins. */
+  const published = useRef<PresenceData | null>(undefined);
   // A move keeps the region of before where it names none, so another region is another announcement.
   const region = stableText(exclusiveWithin);
   /** Of an announcement that ends with an error; the next location begins another one, also while the user still leaves. */
@@ -47,7 +48,6 @@ export function useMyPresence(options: MyPresenceOptions): MyPresenceState {
   const [round, setRound] = useState({});
 
   useEffect(() => {
-    latest.current = wanted;
     const { location, ...more } = JSON.parse(wanted);
     announcement.current?.move(location, more);
     if (hasFailed.current) setRound({});
@@ -62,21 +62,23 @@ export function useMyPresence(options: MyPresenceOptions): MyPresenceState {
     const onError = ({ retryable }: RollcallError) => {
       hasFailed.current ||= isMounted && !retryable;
     };
-    const started = client.presence.announce({ groupID, onError, ...JSON.parse(latest.current) });
+    const more = { data: published.current, ...JSON.parse(wanted) };
+    const started = client.presence.announce({ groupID, onError, ...more });
     announcement.current = started;
     void started.ended.then((reason) => {
       if (isMounted) setError(reason);
     });
     return () => {
       isMounted = false;
-      if (announcement.current === started) announcement.current = null;
+      announcement.current = null;
+      published.current = undefined;
       void started.leave();
     };
   }, [client, groupID, enabled, region, round]);
 
   const update = useCallback((next: PresenceData | null) => {
-    const { current } = announcement;
-    if (current !== null) current.move(current.location, { data: next });
+    published.current = next;
+    announcement.current?.move(announcement.current.location, { data: next });
   }, []);
   return { update, error };
 }

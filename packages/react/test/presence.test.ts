@@ -93,6 +93,13 @@ for (const react of REACT_VERSIONS) {
       });
     });
 
+    test('what an effect of a child publishes with update when it is mounted is the data of the presence', async () => {
+      const project = await host.value.project('ada');
+      await host.value.open(react, project, 'ada', { view: 'published' }, async ({ page }) => {
+        await shows(page, 'published', [{ tool: 'pen' }]);
+      });
+    });
+
     test('useMyPresence goes to a location without the region of before, and on after one that is rejected', async () => {
       const project = await host.value.project('ada');
       await host.value.open(react, project, 'ada', { view: 'walker' }, async ({ page }) => {

@@ -5,6 +5,7 @@ import {
   type FunctionComponent,
   type ReactElement,
   StrictMode,
+  useEffect,
   useRef,
   useState,
 } from 'react';
@@ -145,6 +146,21 @@ function Walker(): ReactElement {
   ]);
 }
 
+/** Publishes when it is mounted, which is before the effects of the component that has `update`. */
+function Publisher({ update }: Pick<rollcall.MyPresenceState, 'update'>): null {
+  useEffect(() => update({ tool: 'pen' }), [update]);
+  return null;
+}
+
+function Published(): ReactElement {
+  const { update } = useMyPresence({ location: { page: 'a' } });
+  const data = useSelf()?.presences.map((presence) => presence.data) ?? null;
+  return createElement('p', null, [
+    shown('published', data),
+    createElement(Publisher, { key: 'publisher', update }),
+  ]);
+}
+
 /** Rendered on a server, with a picture that does not exist. */
 function Broken(): ReactElement {
   const people = [{ id: 'ada', name: 'Ada Okafor', pictureURL: '/nothing.png?slow' }];
@@ -159,6 +175,7 @@ const VIEWS: Readonly<Record<string, readonly FunctionComponent[]>> = {
   switcher: [Switcher],
   members: [Members],
   walker: [Walker],
+  published: [Published],
   broken: [Broken],
   everything: [Me, Others, Status, Viewer, Members],
 };
