@@ -136,12 +136,17 @@ export class HeldPresence {
   }
 
   /** Sets a presence that the connection holds, or ends it. @throws ServiceError like every update of a client */
-  put(connection: PresenceConnection, writer: ClientWriter, change: PresenceChange): Promise<void> {
-    const group = this.#groupOf(connection.project, change.groupId);
-    return group.put((lease) =>
+  async put(connection: PresenceConnection, writer: ClientWriter, change: PresenceChange): Promise<void> {
+    const { clients } = this.#parts;
+    const { project } = connection;
+    const { groupId } = change;
+    // A watch takes memory of the engine for minutes: only a user who may be present in a group begins one.
+    if (this.#groups.find({ project, groupId }) === undefined) await clients.enter(writer, groupId);
+    const group = this.#groupOf(project, groupId);
+    await group.put((lease) =>
       connection.inOrder(async () => {
         try {
-          await this.#parts.clients.putPresence(writer, change, { connection: connection.name, lease });
+          await clients.putPresence(writer, change, { connection: connection.name, lease });
         } catch (error) {
           const isUnknown = error instanceof StoreUnavailableError && change.kind !== 'absent';
           if (isUnknown) connection.rememberUnknown(group, writer, change);

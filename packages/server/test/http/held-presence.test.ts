@@ -5,6 +5,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { ClientWriter } from '../../src/core/caller.ts';
 import type { ClientSessions } from '../../src/core/client-session.ts';
+import { groupNotFound } from '../../src/core/errors.ts';
 import { HeldGroup } from '../../src/core/held-group.ts';
 import { HeldPresence } from '../../src/core/held-presence.ts';
 import { type PresenceChange, presenceChange } from '../../src/core/presence-change.ts';
@@ -32,8 +33,9 @@ function processWith(
   clock: MovedClock,
   putPresence: ClientSessions['putPresence'],
   presenceTtlSeconds = TTL_SECONDS,
+  enter: ClientSessions['enter'] = async () => 'g',
 ): HeldPresence {
-  const clients: Pick<ClientSessions, 'putPresence'> = { putPresence };
+  const clients: Pick<ClientSessions, 'putPresence' | 'enter'> = { putPresence, enter };
   const log = pino({ level: 'silent' });
   return new HeldPresence({ clients: clients as ClientSessions, presence, clock, log, presenceTtlSeconds });
 }
@@ -394,4 +396,28 @@ test('a location that the engine has lost with its lease is set again where a le
   await moved.close(0);
   await passSeconds(clock, presence, 2 * TTL_SECONDS);
   assert.deepEqual(await locationsOf(presence, clock), ['{"other":""}']);
+});
+
+test('a group is watched only for a user who may be present in it', async () => {
+  const watched: string[] = [];
+  const presence = createMemoryPresence();
+  const watch = presence.watch.bind(presence);
+  presence.watch = (...[of, ...rest]) => {
+    watched.push(of.groupId);
+    return watch(of, ...rest);
+  };
+  const enter = async (_writer: unknown, group: string | null) => {
+    if (group !== 'g') throw groupNotFound(group ?? '', 'has no member a');
+    return group;
+  };
+  const putPresence = async () => {};
+  await using held = closing(processWith(presence, new MovedClock(), putPresence, TTL_SECONDS, enter));
+  const connection = await held.open(project, 'a', null);
+  for (const groupId of ['g', 'another', 'g']) {
+    const change = presenceChange({ location: REGION }, groupId);
+    const put = connection.put(writer, change);
+    if (groupId === 'g') await put;
+    else await assert.rejects(put, { code: 'group_not_found' });
+  }
+  assert.deepEqual(watched, ['g']);
 });

@@ -29,6 +29,7 @@ function sharedPresence(): PresenceStore {
 function processOn(presence: PresenceStore, clock: MovedClock): HeldPresence {
   const clients = {
     listGroups: async () => ({ items: '{"id":"g"}', count: 1, last: null }),
+    enter: async () => 'g',
     async putPresence(_writer: unknown, change: ReturnType<typeof at>, holder: object) {
       const now = clock.now();
       const update = { project, userId: 'a', incarnation: 1, now, expiresAt: now + TTL_SECONDS * 1_000 };
