@@ -41,5 +41,6 @@ async function callerOf(
   if (session.revoked || now >= endsAt) throw expired();
   const { id, key } = session.project;
   const actor = { kind: 'access_token', id: sessionId } as const;
-  return { caller: Object.freeze({ actor, projectId: id, project: key, sessionId }), endsAt };
+  const caller = Object.freeze({ actor, projectId: id, project: key, sessionId });
+  return { caller, basis: { readAt: now }, endsAt };
 }

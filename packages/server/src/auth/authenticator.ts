@@ -8,6 +8,7 @@ import type { AuthenticatedClient } from './client-claims.ts';
 import { clientTokenResolver, rejectClientToken } from './client-token.ts';
 import { customerTokenResolver, rejectDataToken } from './customer-token.ts';
 import type { Jwt } from './jwt.ts';
+import { KnownProjects } from './known-projects.ts';
 import { APP_TOKEN, PROJECT_TOKEN, projectTokenResolver } from './project-token.ts';
 import { otherKind, type Resolver, type Verified, type VerifiedOfProject } from './resolver.ts';
 import { VerifiedCache } from './verified-cache.ts';
@@ -22,28 +23,26 @@ interface Parts {
 
 /** Reads the Authorization header of every request. Changes that the broker publishes take effect at once, others within a second. */
 export function createAuthenticator({ store, broker, clock }: Parts) {
+  const projects = new KnownProjects(store.projects, clock);
   const data = cached<Caller>(clock, [
     rejectClientToken,
-    projectTokenResolver(store, PROJECT_TOKEN),
-    projectTokenResolver(store, APP_TOKEN),
+    projectTokenResolver(projects, PROJECT_TOKEN),
+    projectTokenResolver(projects, APP_TOKEN),
     accessTokenResolver(store),
   ]);
   const client = cached<AuthenticatedClient, VerifiedOfProject<AuthenticatedClient>>(clock, [
-    clientTokenResolver(store),
+    clientTokenResolver(projects),
   ]);
   const customerKinds = [rejectClientToken, customerTokenResolver(store), rejectDataToken];
-  const clear = () => {
-    data.clear();
-    client.clear();
-  };
   const unsubscribe = broker.subscribe(({ type }) => {
-    if (type === 'project' || type === 'session') clear();
+    if (type === 'project' || type === 'session') data.clear();
+    if (type === 'project') client.clear();
   });
 
   return {
     /**
      * The caller of a data endpoint, which a project, app or access token opens. Answers at once, without a promise, for a
-     * header that was verified less than a second ago.
+     * header that was verified before, with a project or a session that was read less than a second ago.
      * @throws ServiceError 401 with the code of what is wrong with the token (a rejection)
      */
     authenticate: data.authenticate,
@@ -64,12 +63,13 @@ export function createAuthenticator({ store, broker, clock }: Parts) {
     /** Unsubscribes from the broker and clears the cache. Idempotent. */
     close() {
       unsubscribe();
-      clear();
+      data.clear();
+      client.clear();
     },
   };
 }
 
-/** Verifies tokens of these kinds, and caches their callers for a second. */
+/** Verifies tokens of these kinds, and caches their callers. */
 function cached<C extends object, V extends Verified<C> = Verified<C>>(
   clock: Clock,
   kinds: readonly Resolver<C, V>[],

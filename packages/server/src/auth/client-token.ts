@@ -1,7 +1,7 @@
 import { tokenFailure } from '../core/token-failure.ts';
-import type { Store } from '../store/store.ts';
 import { type AuthenticatedClient, clientClaims } from './client-claims.ts';
 import type { Jwt } from './jwt.ts';
+import type { KnownProjects } from './known-projects.ts';
 import { APP_TOKEN, PROJECT_TOKEN, type ProjectTokenKind, verifyProjectToken } from './project-token.ts';
 import { isClientToken, type Resolver, type VerifiedOfProject } from './resolver.ts';
 
@@ -15,23 +15,23 @@ export const rejectClientToken: Resolver<never> = (token) =>
 
 /** Tokens with `user_id`; all other tokens are of other kinds. */
 export function clientTokenResolver(
-  store: Store,
+  projects: KnownProjects,
 ): Resolver<AuthenticatedClient, VerifiedOfProject<AuthenticatedClient>> {
   return (token, now) => {
     if (!isClientToken(token)) return null;
     const kind = [PROJECT_TOKEN, APP_TOKEN].find(({ claim }) => Object.hasOwn(token.claims, claim));
-    return kind === undefined ? null : callerOf(store, kind, token, now);
+    return kind === undefined ? null : callerOf(projects, kind, token, now);
   };
 }
 
 /** The claims are read only after the signature of the token's project is verified. */
 async function callerOf(
-  store: Store,
+  projects: KnownProjects,
   kind: ProjectTokenKind,
   token: Jwt,
   now: number,
 ): Promise<VerifiedOfProject<AuthenticatedClient>> {
-  const { caller: project, ...ends } = await verifyProjectToken(store, kind, token, now);
+  const { project, ...ends } = await verifyProjectToken(projects, kind, token, now);
   const claims = clientClaims(token, kind);
   const caller = {
     actor: { kind: 'client_token', id: claims.userId } as const,
@@ -40,5 +40,5 @@ async function callerOf(
     sessionId: null,
     ...claims,
   };
-  return { caller: Object.freeze(caller), ...ends };
+  return { caller: Object.freeze(caller), basis: project, ...ends };
 }

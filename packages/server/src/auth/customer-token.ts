@@ -38,5 +38,9 @@ async function callerOf(store: Store, token: Jwt, now: number): Promise<Verified
   const life = tokenLife(token.claims, now);
   if (life.state !== 'current') throw invalid('is not within its time');
   const actor = { kind: 'customer_token', id: customer.id } as const;
-  return { caller: Object.freeze({ actor, customerId: customer.id }), endsAt: life.endsAt };
+  return {
+    caller: Object.freeze({ actor, customerId: customer.id }),
+    basis: { readAt: now },
+    endsAt: life.endsAt,
+  };
 }

@@ -2,10 +2,10 @@ import type { ErrorCode } from '@rollcall/protocol';
 import type { Caller } from '../core/caller.ts';
 import { tokenFailure } from '../core/token-failure.ts';
 import type { ProjectRecord } from '../store/ports/projects.ts';
-import type { Store } from '../store/store.ts';
 import type { ActorKind } from '../store/write-context.ts';
 import type { Jwt } from './jwt.ts';
-import { isId, type Resolver, type Verified, type VerifiedOfProject } from './resolver.ts';
+import type { KnownProjects } from './known-projects.ts';
+import { isId, type Resolver, type Verified } from './resolver.ts';
 import { isSignedWith, secretKey } from './signature.ts';
 import { tokenLife } from './token-life.ts';
 
@@ -35,35 +35,36 @@ export const APP_TOKEN: ProjectTokenKind = {
   invalid: 'invalid_app_token',
 };
 
-export function projectTokenResolver(store: Store, kind: ProjectTokenKind): Resolver<Caller> {
-  return (token, now) => (Object.hasOwn(token.claims, kind.claim) ? callerOf(store, kind, token, now) : null);
+export function projectTokenResolver(projects: KnownProjects, kind: ProjectTokenKind): Resolver<Caller> {
+  return (token, now) =>
+    Object.hasOwn(token.claims, kind.claim) ? callerOf(projects, kind, token, now) : null;
 }
 
 async function callerOf(
-  store: Store,
+  projects: KnownProjects,
   kind: ProjectTokenKind,
   token: Jwt,
   now: number,
 ): Promise<Verified<Caller>> {
-  const { caller: project, endsAt } = await verifyProjectToken(store, kind, token, now);
+  const { project, endsAt } = await verifyProjectToken(projects, kind, token, now);
   const actor = { kind: kind.actor, id: project.id };
   const caller = Object.freeze({ actor, projectId: project.id, project: project.key, sessionId: null });
-  return { caller, endsAt };
+  return { caller, basis: project, endsAt };
 }
 
 /**
- * The project that the token names and is signed by.
+ * The project that the token names and is signed by; `endsAt` and `namedEnd` are those of a verified token.
  * @throws ServiceError the kind's `notFound` and `invalid`
  */
-export async function verifyProjectToken(
-  store: Store,
+export async function verifyProjectToken<P extends ProjectRecord>(
+  projects: { find(id: string): Promise<P | null> },
   kind: ProjectTokenKind,
   token: Jwt,
   now: number,
-): Promise<VerifiedOfProject<ProjectRecord>> {
+): Promise<{ readonly project: P; readonly namedEnd: number; readonly endsAt: number }> {
   const id = token.claims[kind.claim];
   if (!isId(id)) throw tokenFailure(kind.invalid, `${kind.claim} of the ${kind.name} token is not an ID`);
-  const project = await store.projects.find(id);
+  const project = await projects.find(id);
   if (project === null)
     throw tokenFailure(kind.notFound, `the ${kind.name} ID ${id} of the token does not exist`);
   const signedUntil = signatureEnd(token, project);
@@ -73,7 +74,7 @@ export async function verifyProjectToken(
   if (life.state !== 'current')
     throw tokenFailure(kind.invalid, `the ${kind.name} token is not within its time`);
   return {
-    caller: project,
+    project,
     namedEnd: Math.min(life.namedEnd, signedUntil),
     endsAt: Math.min(life.endsAt, signedUntil),
   };

@@ -2,8 +2,15 @@ import { acceptor, type ErrorCode, Id } from '@rollcall/protocol';
 import { tokenFailure } from '../core/token-failure.ts';
 import type { Jwt } from './jwt.ts';
 
+/** What a token was verified with, besides the token itself. */
+export interface Basis {
+  /** When the latest read of it began, in milliseconds since the epoch. */
+  readonly readAt: number;
+}
+
 export interface Verified<C> {
   readonly caller: C;
+  readonly basis: Basis;
   /** The first millisecond at which the token is no longer valid, whatever the store has. */
   readonly endsAt: number;
 }

@@ -16,7 +16,7 @@ export function createTokenIssuer(store: Store): TokenIssuer {
       if (token === null || isClientToken(token) || !Object.hasOwn(token.claims, APP_TOKEN.claim)) {
         throw tokenFailure('invalid_app_token', 'signed_app_token is not an app token (a JWT with app_id)');
       }
-      return (await verifyProjectToken(store, APP_TOKEN, token, now)).caller;
+      return (await verifyProjectToken(store.projects, APP_TOKEN, token, now)).project;
     },
     signAccessToken: async (sessionId, issuedAt) => mintAccessToken(sessionId, await serviceKey(), issuedAt),
   };

@@ -3,20 +3,21 @@ import type { Verified } from './resolver.ts';
 /** How many tokens are cached, and the longest header that is: together a bound on memory. */
 const MAX_ENTRIES = 10_000;
 const MAX_HEADER_LENGTH = 2_048;
-/** After this the token is verified again, so that changes of other processes take effect within a second. */
+/** After this what a token was verified with is read again, so that changes of other processes take effect within a second. */
 const FRESH_MS = 1_000;
-/** How often the tokens that were not used again are removed at most, in milliseconds; when there is no room, each second. */
-const SWEEP_MS = 10_000;
+/** Tokens that were not used for so long are removed, in milliseconds; when there is no room, those of the last second stay. */
+const UNUSED_MAX_MS = 60_000;
 
 interface Entry<C> {
-  caller: C;
+  verified: Verified<C>;
   from: number;
-  until: number;
+  usedAt: number;
 }
 
 /**
- * Caches the callers of verified headers for a second at most: a cached header costs a hash, verifying one an HMAC and a
- * read of the store. Only verified tokens are cached, so invalid ones cannot fill it.
+ * Caches the callers of verified headers: a cached header costs a hash, verifying one an HMAC and a read of the store. A caller is
+ * valid while what its token was verified with was read less than a second ago; for the tokens of a project that is one read. Only
+ * verified tokens are cached, so invalid ones cannot fill it.
  */
 export class VerifiedCache<C extends object> {
   /**
@@ -32,28 +33,27 @@ export class VerifiedCache<C extends object> {
     return this.#generation;
   }
 
-  /** The caller, when the header was verified less than a second ago and its token has not ended since. */
+  /** The caller, when what the header was verified with was read less than a second ago and its token has not ended since. */
   find(header: string, now: number): C | undefined {
     const entry = this.#entries.get(header);
-    // `from` too, because a clock that was set back must not make an entry last.
-    if (entry === undefined || now < entry.from || now >= entry.until) return undefined;
-    return entry.caller;
+    if (entry === undefined || !isValid(entry, now)) return undefined;
+    entry.usedAt = now;
+    return entry.verified.caller;
   }
 
   /** Caches a verified token; `startedAt` is when verifying began, because the store may have changed since. */
   put(header: string, verified: Verified<C>, startedAt: number, generation: number): void {
     if (generation !== this.#generation || header.length > MAX_HEADER_LENGTH) return;
     this.#sweep(startedAt);
-    const until = Math.min(startedAt + FRESH_MS, verified.endsAt);
     const known = this.#entries.get(header);
     if (known === undefined) {
       this.#makeRoom();
-      this.#entries.set(header, { caller: verified.caller, from: startedAt, until });
+      this.#entries.set(header, { verified, from: startedAt, usedAt: startedAt });
       return;
     }
-    known.caller = verified.caller;
+    known.verified = verified;
     known.from = startedAt;
-    known.until = until;
+    known.usedAt = startedAt;
   }
 
   clear(): void {
@@ -63,11 +63,11 @@ export class VerifiedCache<C extends object> {
 
   /** Removes the tokens that were not used again, and those from before the clock was set back. */
   #sweep(now: number): void {
-    const isFull = this.#entries.size >= MAX_ENTRIES;
-    if (Math.abs(now - this.#sweptAt) < (isFull ? FRESH_MS : SWEEP_MS)) return;
+    const unusedMax = this.#entries.size >= MAX_ENTRIES ? FRESH_MS : UNUSED_MAX_MS;
+    if (Math.abs(now - this.#sweptAt) < unusedMax) return;
     this.#sweptAt = now;
-    for (const [header, { from, until }] of this.#entries)
-      if (now < from || now >= until) this.#entries.delete(header);
+    for (const [header, { usedAt }] of this.#entries)
+      if (Math.abs(now - usedAt) >= unusedMax) this.#entries.delete(header);
   }
 
   #makeRoom(): void {
@@ -77,4 +77,10 @@ export class VerifiedCache<C extends object> {
       return;
     }
   }
+}
+
+/** `from` and `readAt` too, because a clock that was set back must not make an entry last. */
+function isValid({ verified, from }: Entry<unknown>, now: number): boolean {
+  const { basis, endsAt } = verified;
+  return now >= from && now < endsAt && now >= basis.readAt && now < basis.readAt + FRESH_MS;
 }

@@ -31,18 +31,66 @@ test('a verified Authorization header is answered without a promise for a second
     assert.deepEqual(await again, caller);
   }));
 
-test('a credential change of another process takes effect within a second', () =>
+test('one read of a project each second is enough for all of its tokens', () =>
   withAuth(async (auth) => {
-    const { authenticator, clock, store, project } = auth;
+    const { authenticator, clock, seconds } = auth;
+    const project = await bearer(auth);
+    const pages = ['ada', 'grace'].map((user_id) => {
+      const claims = { project_id: PROJECT.id, user_id, iat: seconds() };
+      return `Bearer ${forgedToken(claims, { secret: PROJECT.secret })}`;
+    });
+    await authenticator.authenticate(project);
+    for (const page of pages) await authenticator.authenticateClient(page);
+    for (let second = 0; second < 3; second += 1) {
+      clock.move(1_000);
+      const reading = authenticator.authenticate(project);
+      assert.ok(reading instanceof Promise);
+      await reading;
+      clock.move(999);
+      for (const page of pages) assert.ok(!(authenticator.authenticateClient(page) instanceof Promise));
+    }
+  }));
+
+test('a credential change of another process takes effect within a second, also for tokens that are used all the time', () =>
+  withAuth(async (auth) => {
+    const { authenticator, clock, store, project, seconds } = auth;
     const header = await bearer(auth);
+    const page = `Bearer ${forgedToken({ project_id: PROJECT.id, user_id: 'ada', iat: seconds() }, { secret: PROJECT.secret })}`;
+    await authenticator.authenticate(header);
+    await authenticator.authenticateClient(page);
+    clock.move(900);
     await authenticator.authenticate(header);
     await store.projects.rotateSecret(
       project.key,
       { secret: 'a new secret', previousValidUntil: clock.now() },
       CONTEXT,
     );
+    clock.move(99);
+    await authenticator.authenticateClient(page);
+    clock.move(1);
+    await assertTokenFailure(() => authenticator.authenticate(header), 'invalid_project_token');
+    await assertTokenFailure(() => authenticator.authenticateClient(page), 'invalid_project_token');
+  }));
+
+test('a read of a project that is answered after a later one renews no token of an earlier secret', () =>
+  withAuth(async (auth) => {
+    const { broker, clock, store, project, seconds } = auth;
+    const gate = Promise.withResolvers<void>();
+    const reading = Promise.withResolvers<void>();
+    const authenticator = createAuthenticator({ store: delayedStore(store, reading, gate), broker, clock });
+    const header = await bearer(auth);
+    const late = authenticator.authenticate(header);
+    await reading.promise;
+    const secret = 'a new secret';
+    await store.projects.rotateSecret(project.key, { secret, previousValidUntil: clock.now() }, CONTEXT);
+    const next = `Bearer ${forgedToken({ project_id: PROJECT.id, iat: seconds() }, { secret })}`;
+    const caller = await authenticator.authenticate(next);
+    gate.resolve();
+    await late;
+    assert.equal(authenticator.authenticate(next), caller);
     clock.move(1_000);
     await assertTokenFailure(() => authenticator.authenticate(header), 'invalid_project_token');
+    authenticator.close();
   }));
 
 test('a credential change of this process takes effect at once', () =>
@@ -101,17 +149,20 @@ test('a token whose project changes while it is verified is not cached', () =>
     authenticator.close();
   }));
 
-/** The store; each read of a project waits at the gate before it returns. */
+/** The store; the first read of a project waits at the gate before it returns. */
 function delayedStore(
   store: Store,
   reading: PromiseWithResolvers<void>,
   gate: PromiseWithResolvers<void>,
 ): Store {
+  let isRead = false;
   const projects = altered(store.projects, {
     async find(id: string) {
       const project = await store.projects.find(id);
+      const isFirst = !isRead;
+      isRead = true;
       reading.resolve();
-      await gate.promise;
+      if (isFirst) await gate.promise;
       return project;
     },
   });
@@ -130,7 +181,7 @@ test('a token that is rejected with project_not_found is verified again', () =>
 test('the cache of verified tokens has at most 10,000 headers of 2,048 characters: the oldest are removed, longer ones are not stored', () => {
   const cache = new VerifiedCache<Caller>();
   const caller = { actor: BY_TEST.actor, projectId: PROJECT.id, project: 1, sessionId: null };
-  const verified = { caller, endsAt: 5_000 };
+  const verified = { caller, basis: { readAt: 1_000 }, endsAt: 5_000 };
   for (let index = 0; index <= 10_000; index += 1)
     cache.put(`header ${index}`, verified, 1_000, cache.generation);
   assert.equal(cache.find('header 0', 1_000), undefined);
@@ -146,7 +197,7 @@ test('where the cache of verified tokens is full, those that were not used for a
   const cache = new VerifiedCache<Caller>();
   const caller = { actor: BY_TEST.actor, projectId: PROJECT.id, project: 1, sessionId: null };
   const put = (header: string, now: number) =>
-    cache.put(header, { caller, endsAt: 9_000 }, now, cache.generation);
+    cache.put(header, { caller, basis: { readAt: now }, endsAt: 9_000 }, now, cache.generation);
   for (let index = 0; index < 10_000; index += 1) put(`header ${index}`, 1_000);
   for (const used of ['header 0', 'header 7']) put(used, 2_500);
   for (let index = 0; index < 9_998; index += 1) put(`later ${index}`, 2_600);
