@@ -66,6 +66,9 @@ async function moves(seconds: number, token: string, directory: string): Promise
   const bareTwice = await startServer('bare-socket-server.ts', String(GROUPS));
   const twice = await run({ ...at(bareTwice), ...ofBare, watchers });
   await bareTwice.stop();
+  const bareMap = await startServer('bare-socket-server.ts', String(GROUPS), 'map');
+  const map = await run({ ...at(bareMap), ...ofBare, watchers });
+  await bareMap.stop();
   const server = await startRollcall({ directory });
   await fill(server, token, [...movers, ...watchers]);
   const all = { movers, watchers, locations: LOCATIONS, seconds };
@@ -84,6 +87,9 @@ async function moves(seconds: number, token: string, directory: string): Promise
       ['bare echo, messages a second', whole(echo.movesPerSecond), '', ''],
       ['bare echo, processor µs of a message', one(echo.processorMicroseconds), '', ''],
       ['limit: a bare echo and one more write, processor µs', one(twice.processorMicroseconds), '', ''],
+      ['a bare map: moves a second', whole(map.movesPerSecond), '', ''],
+      ['a bare map: share of bare echo', two(map.movesPerSecond / echo.movesPerSecond), '', ''],
+      ['a bare map: processor µs of a move and its event', one(map.processorMicroseconds), '', ''],
       [
         'moves a second',
         whole(full.movesPerSecond),
