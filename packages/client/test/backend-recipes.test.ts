@@ -63,6 +63,16 @@ async function expectJoinAndReaders(
 }
 
 describe('the recipes of docs/backends.md', () => {
+  test('with Express, a group that does not exist is 404, and not the 401 of a user who is not logged in', async (context) => {
+    const logged = context.mock.method(console, 'error', () => {});
+    const { app } = await recipes.import(PAGE, "'express'");
+    await served(app, async (host) => {
+      assert.equal((await fetch(`${host}/documents/nowhere/readers`, asAda)).status, 404);
+    });
+    const [path, code] = logged.mock.calls[0]?.arguments ?? [];
+    assert.deepEqual([path, code], ['/documents/nowhere/readers', 'group_not_found']);
+  });
+
   test('with Express, a user joins the group of a document, and its readers are those who are present', async () => {
     const { app } = await recipes.import(PAGE, "'express'");
     await served(app, (host) =>
