@@ -92,4 +92,33 @@ describe('the recipes of docs/backends.md', () => {
       return routes[route](request, { params: Promise.resolve({ id: 'plan' }) });
     });
   });
+
+  test('notify sends an e-mail to each user who is mentioned, is away and wants it, and to no other', async () => {
+    const { notify } = await recipes.import(PAGE, 'export async function notify', 'notify.js');
+    const users = ['author', 'away', 'present', 'silent', 'gone'].map((id) => ({ id, name: id }));
+    const members = users.map(({ id }) => id);
+    await rollcall.batch({ users, groups: [{ id: 'notes', name: 'Notes', members }] });
+    await rollcall.presence.put('present', { groupID: 'notes', location: { page: 'intro' } });
+    await rollcall.preferences.put('silent', {
+      key: 'notification_channels',
+      value: { sendViaEmail: false },
+    });
+    const mentions = [...members.slice(1), 'away'].map((id) => {
+      return { type: 'mention' as const, user: { id }, children: [{ text: `@${id} ` }] };
+    });
+    const { id: thread } = await rollcall.threads.create({ groupID: 'notes', name: 'T' });
+    const messages = rollcall.threads.messages(thread);
+    const content = [{ type: 'p' as const, children: mentions }];
+    const { id: message } = await messages.create({ authorID: 'author', content });
+    await rollcall.users.delete('gone');
+    const sent: string[][] = [];
+    const sendEmail = async (...mail: string[]) => sent.push(mail);
+    const change = { type: 'message.created', group: 'notes', thread, message };
+    await notify(change, sendEmail);
+    assert.deepEqual(sent, [['away', '@away @present @silent @gone @away ']]);
+    await messages.delete(message);
+    await notify(change, sendEmail);
+    await notify({ ...change, type: 'message.updated' }, sendEmail);
+    assert.equal(sent.length, 1);
+  });
 });
