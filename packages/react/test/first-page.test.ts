@@ -14,7 +14,7 @@ import { UNMEASURED } from '../../server/test/support/programs.ts';
 import { type TestServer, withServer } from '../../server/test/support/server.ts';
 import { directoryOfFile } from '../../server/test/support/temporary-directory.ts';
 
-const FILES = ['vite.config.mjs', 'index.html', 'main.jsx'];
+const FILES = ['vite.config.mjs', 'index.html', 'main.jsx', 'editable.jsx'];
 
 const project = directoryOfFile('first-page');
 
@@ -28,12 +28,23 @@ before(async () => {
   await installPackages(project, ['client', 'react'], others);
 });
 
-/** Runs Vite with the files of the page, which name this server. */
-async function withPage(server: TestServer, port: number, use: () => Promise<void>): Promise<void> {
+function codeOf(file: string): string {
+  const fence = fencesOf('docs/pages.md').find(({ before }) => before.includes(`\`${file}\``));
+  return fence?.code ?? assert.fail(file);
+}
+
+/** Runs Vite with the files of the page, which name this server. `article` is what the page shows, where that is not its faces. */
+async function withPage(
+  server: TestServer,
+  port: number,
+  article: string | null,
+  use: () => Promise<void>,
+): Promise<void> {
   for (const file of FILES) {
-    const fence = fencesOf('docs/pages.md').find(({ before }) => before.includes(`\n\`${file}\``));
-    assert.ok(fence !== undefined, file);
-    await writeFile(join(project, file), fence.code.replace('http://127.0.0.1:8080', server.url));
+    const code = codeOf(file).replace('http://127.0.0.1:8080', server.url);
+    const isOther = article !== null && file === 'main.jsx';
+    const shown = `import { Editable } from './editable.jsx';\n${code.replace(/<Facepile .*\/>/, article ?? '')}`;
+    await writeFile(join(project, file), isOther ? shown : code);
   }
   const env = {
     ...process.env,
@@ -67,7 +78,7 @@ test('the first page of docs/pages.md shows each of two users the face of the ot
   const port = await freePort('localhost');
   const origin = `http://localhost:${port}`;
   await withServer({ settings: { corsOrigins: origin } }, (server) =>
-    withPage(server, port, () =>
+    withPage(server, port, null, () =>
       visit(`${origin}/?user=ada`, {}, async ({ page: adas }) => {
         await visit(`${origin}/?user=bruno`, {}, async ({ page: brunos }) => {
           await adas.getByRole('img', { name: 'Bruno Sato' }).waitFor();
@@ -75,6 +86,42 @@ test('the first page of docs/pages.md shows each of two users the face of the ot
           assert.equal(await adas.getByRole('img').count(), 1);
         });
         await adas.getByRole('img', { name: 'Bruno Sato' }).waitFor({ state: 'detached' });
+      }),
+    ),
+  );
+});
+
+test('with Editable of docs/pages.md one of two users edits a text, and the other one when the first has saved or is gone', {
+  skip: skipsPages,
+}, async () => {
+  const port = await freePort('localhost');
+  const origin = `http://localhost:${port}`;
+  const article = `<Editable id="p1" text="Hello" onSave={() => {}} />`;
+  await withServer({ settings: { corsOrigins: origin } }, (server) =>
+    withPage(server, port, article, () =>
+      visit(`${origin}/?user=ada`, {}, async ({ page: adas }) => {
+        await visit(`${origin}/?user=bruno`, {}, async ({ page: brunos }) => {
+          await Promise.all([adas, brunos].map((page) => page.getByRole('button').click()));
+          const editing = [adas, brunos].map((page) => page.getByRole('textbox'));
+          const first = await Promise.race(
+            [adas, brunos].map(async (page) => {
+              await page.getByText('edits)').waitFor();
+              return page === adas ? 1 : 0;
+            }),
+          );
+          const [editor, other] = first === 0 ? [adas, brunos] : [brunos, adas];
+          await editing[first]?.waitFor();
+          assert.equal(await other.getByRole('textbox').count(), 0);
+          await editor.getByRole('textbox').blur();
+          await other.getByRole('textbox').waitFor();
+          await editor.getByText('edits)').waitFor();
+          await other.getByRole('textbox').blur();
+          await brunos.getByRole('button').click();
+          await brunos.getByRole('textbox').waitFor();
+          await adas.getByText('(Bruno Sato edits)').waitFor();
+        });
+        await adas.getByRole('button').click();
+        await adas.getByRole('textbox').waitFor();
       }),
     ),
   );
