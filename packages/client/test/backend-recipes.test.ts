@@ -63,6 +63,17 @@ async function expectJoinAndReaders(
 }
 
 describe('the recipes of docs/backends.md', () => {
+  test('the file with the connection can be loaded without its variables, as a build of Next.js does', async () => {
+    const values = SETTINGS.map((name) => [name, process.env[name]]);
+    for (const name of SETTINGS) delete process.env[name];
+    try {
+      const { rollcall: unused } = await recipes.import(PAGE, 'new Rollcall', 'built/rollcall.js');
+      await unused.close();
+    } finally {
+      Object.assign(process.env, Object.fromEntries(values));
+    }
+  });
+
   test('with Express, a group that does not exist is 404, and not the 401 of a user who is not logged in', async (context) => {
     const logged = context.mock.method(console, 'error', () => {});
     const { app } = await recipes.import(PAGE, "'express'");
