@@ -6,6 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { before, test } from 'node:test';
+import type { Page } from 'playwright-core';
 import { fencesOf } from '../../server/test/docs/markdown.ts';
 import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
 import { freePort } from '../../server/test/support/own-program.ts';
@@ -91,35 +92,56 @@ test('the first page of docs/pages.md shows each of two users the face of the ot
   );
 });
 
-test('with Editable of docs/pages.md one of two users edits a text, and the other one when the first has saved or is gone', {
+/** Opens pages whose sockets receive nothing while `hold` runs. */
+async function withHeldPages(
+  addresses: readonly string[],
+  use: (pages: readonly Page[], hold: (during: () => Promise<void>) => Promise<void>) => Promise<void>,
+  opened: readonly Page[] = [],
+  gate = { isOpen: Promise.resolve() },
+): Promise<void> {
+  const [address, ...others] = addresses;
+  const hold = async (during: () => Promise<void>) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    gate.isOpen = promise;
+    await during();
+    resolve();
+  };
+  if (address === undefined) return use(opened, hold);
+  await visit('about:blank', {}, async ({ page }) => {
+    await page.routeWebSocket('**/v1/client/socket', (socket) => {
+      socket.connectToServer().onMessage(async (frame) => {
+        await gate.isOpen;
+        socket.send(frame);
+      });
+    });
+    await page.goto(address);
+    await page.getByRole('button').waitFor();
+    await withHeldPages(others, use, [...opened, page], gate);
+  });
+}
+
+test('with Editable of docs/pages.md one of two users who begin at once edits a text, and the other one after the first', {
   skip: skipsPages,
 }, async () => {
   const port = await freePort('localhost');
   const origin = `http://localhost:${port}`;
   const article = `<Editable id="p1" text="Hello" onSave={() => {}} />`;
+  const addresses = ['ada', 'bruno'].map((user) => `${origin}/?user=${user}`);
   await withServer({ settings: { corsOrigins: origin } }, (server) =>
     withPage(server, port, article, () =>
-      visit(`${origin}/?user=ada`, {}, async ({ page: adas }) => {
-        await visit(`${origin}/?user=bruno`, {}, async ({ page: brunos }) => {
-          await Promise.all([adas, brunos].map((page) => page.getByRole('button').click()));
-          const editing = [adas, brunos].map((page) => page.getByRole('textbox'));
-          const first = await Promise.race(
-            [adas, brunos].map(async (page) => {
-              await page.getByText('edits)').waitFor();
-              return page === adas ? 1 : 0;
-            }),
-          );
-          const [editor, other] = first === 0 ? [adas, brunos] : [brunos, adas];
-          await editing[first]?.waitFor();
-          assert.equal(await other.getByRole('textbox').count(), 0);
-          await editor.getByRole('textbox').blur();
-          await other.getByRole('textbox').waitFor();
-          await editor.getByText('edits)').waitFor();
-          await other.getByRole('textbox').blur();
-          await brunos.getByRole('button').click();
-          await brunos.getByRole('textbox').waitFor();
-          await adas.getByText('(Bruno Sato edits)').waitFor();
+      withHeldPages(addresses, async ([adas, brunos], hold) => {
+        assert.ok(adas && brunos);
+        await hold(async () => {
+          for (const page of [adas, brunos]) await page.getByRole('button').click();
         });
+        // Ada has begun some milliseconds earlier.
+        await brunos.getByText('(Ada Okafor edits)').waitFor();
+        await adas.getByRole('textbox').waitFor();
+        assert.equal(await brunos.getByRole('textbox').count(), 0);
+        await adas.getByRole('textbox').blur();
+        await brunos.getByRole('textbox').waitFor();
+        await adas.getByText('(Bruno Sato edits)').waitFor();
+        await brunos.close();
         await adas.getByRole('button').click();
         await adas.getByRole('textbox').waitFor();
       }),
