@@ -63,6 +63,27 @@ async function expectJoinAndReaders(
 }
 
 describe('the recipes of docs/backends.md', () => {
+  test('the file with the connection can be loaded without its variables, as a build of Next.js does', async () => {
+    const values = SETTINGS.map((name) => [name, process.env[name]]);
+    for (const name of SETTINGS) delete process.env[name];
+    try {
+      const { rollcall: unused } = await recipes.import(PAGE, 'new Rollcall', 'built/rollcall.js');
+      await unused.close();
+    } finally {
+      Object.assign(process.env, Object.fromEntries(values));
+    }
+  });
+
+  test('with Express, a group that does not exist is 404, and not the 401 of a user who is not logged in', async (context) => {
+    const logged = context.mock.method(console, 'error', () => {});
+    const { app } = await recipes.import(PAGE, "'express'");
+    await served(app, async (host) => {
+      assert.equal((await fetch(`${host}/documents/nowhere/readers`, asAda)).status, 404);
+    });
+    const [path, code] = logged.mock.calls[0]?.arguments ?? [];
+    assert.deepEqual([path, code], ['/documents/nowhere/readers', 'group_not_found']);
+  });
+
   test('with Express, a user joins the group of a document, and its readers are those who are present', async () => {
     const { app } = await recipes.import(PAGE, "'express'");
     await served(app, (host) =>
@@ -81,5 +102,34 @@ describe('the recipes of docs/backends.md', () => {
       const request = new Request(`https://app.example.com/documents/plan/${route}`, { method, ...init });
       return routes[route](request, { params: Promise.resolve({ id: 'plan' }) });
     });
+  });
+
+  test('notify sends an e-mail to each user who is mentioned, is away and wants it, and to no other', async () => {
+    const { notify } = await recipes.import(PAGE, 'export async function notify', 'notify.js');
+    const users = ['author', 'away', 'present', 'silent', 'gone'].map((id) => ({ id, name: id }));
+    const members = users.map(({ id }) => id);
+    await rollcall.batch({ users, groups: [{ id: 'notes', name: 'Notes', members }] });
+    await rollcall.presence.put('present', { groupID: 'notes', location: { page: 'intro' } });
+    await rollcall.preferences.put('silent', {
+      key: 'notification_channels',
+      value: { sendViaEmail: false },
+    });
+    const mentions = [...members.slice(1), 'away'].map((id) => {
+      return { type: 'mention' as const, user: { id }, children: [{ text: `@${id} ` }] };
+    });
+    const { id: thread } = await rollcall.threads.create({ groupID: 'notes', name: 'T' });
+    const messages = rollcall.threads.messages(thread);
+    const content = [{ type: 'p' as const, children: mentions }];
+    const { id: message } = await messages.create({ authorID: 'author', content });
+    await rollcall.users.delete('gone');
+    const sent: string[][] = [];
+    const sendEmail = async (...mail: string[]) => sent.push(mail);
+    const change = { type: 'message.created', group: 'notes', thread, message };
+    await notify(change, sendEmail);
+    assert.deepEqual(sent, [['away', '@away @present @silent @gone @away ']]);
+    await messages.delete(message);
+    await notify(change, sendEmail);
+    await notify({ ...change, type: 'message.updated' }, sendEmail);
+    assert.equal(sent.length, 1);
   });
 });

@@ -111,7 +111,10 @@ test('Bun.serve answers with the route of docs/pages.md, and the server accepts 
   await write('app/rollcall-token/route.js', code);
   await write(
     'session.js',
-    "export const userOf = async ({ headers }) => headers.get('cookie')?.slice(5) ?? null;",
+    `export const userOf = async ({ headers }) => {
+      const id = headers.get('cookie')?.slice(5);
+      return id === undefined ? null : { id, name: id };
+    };`,
   );
   await write('bun-server.js', BUN_SERVER);
   await withServer({}, async (server) => {

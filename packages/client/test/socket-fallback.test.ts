@@ -87,12 +87,13 @@ describe('HTTP in place of a socket', () => {
     );
   });
 
-  const ends: [string, (ws: ReceivedFrame['ws'], passTime: () => void) => void][] = [
-    ['lets no answer through', (_, passTime) => passTime()],
-    ['lets no login through, so that the server closes it with 4408', (ws) => ws.close(4_408)],
-    ['breaks it off', (ws) => ws.terminate()],
+  // A login that came too late is tried a second time: the page can have been busy.
+  const ends: [string, number, (ws: ReceivedFrame['ws'], passTime: () => void) => void][] = [
+    ['lets no answer through', 1, (_, passTime) => passTime()],
+    ['lets no login through, so that the server closes it with 4408', 2, (ws) => ws.close(4_408)],
+    ['breaks it off', 1, (ws) => ws.terminate()],
   ];
-  for (const [what, end] of ends) {
+  for (const [what, attempts, end] of ends) {
     test(`HTTP is used where a proxy opens the socket and ${what}`, async (context) => {
       const requests: string[] = [];
       const onRequest: RequestListener = ({ method, url }, response) => {
@@ -109,14 +110,40 @@ describe('HTTP in place of a socket', () => {
         async ({ client, opened }) => {
           context.mock.timers.enable({ apis: ['setTimeout'] });
           client.presence.announce({ location: LOCATION });
-          await until('the user is present over HTTP', () => requests.length === 2);
-          assert.deepEqual(requests, ['GET /v1/client/viewer', 'PUT /v1/client/presence']);
-          assert.equal(opened(), 1);
+          const isPresent = () => requests.includes('PUT /v1/client/presence');
+          await until('the user is present over HTTP', isPresent);
+          const viewers = Array.from({ length: attempts }, () => 'GET /v1/client/viewer');
+          assert.deepEqual(requests, [...viewers, 'PUT /v1/client/presence']);
+          assert.equal(opened(), attempts);
         },
         { onRequest },
       );
     });
   }
+
+  test('a page whose first login came too late, because it was busy while it loaded, uses a socket', async () => {
+    const requests: string[] = [];
+    const onRequest: RequestListener = ({ method, url }, response) => {
+      requests.push(`${method} ${url}`);
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    };
+    let logins = 0;
+    const login = ({ ws, op }: ReceivedFrame) => {
+      if (op !== 'auth') return true;
+      logins += 1;
+      if (logins === 1) ws.close(4_408, 'no auth came in time');
+      return logins > 1;
+    };
+    await withScriptedSocket(
+      login,
+      async ({ client, of }) => {
+        client.presence.announce({ location: LOCATION });
+        await until('the user is present', () => of('present').length === 1, 15_000);
+        assert.deepEqual(requests, ['GET /v1/client/viewer']);
+      },
+      { onRequest },
+    );
+  });
 
   test('a user who is not let in gets the error also where a proxy lets no socket through', async () => {
     const error = { error: 'user_not_found', message: 'user ada does not exist' };

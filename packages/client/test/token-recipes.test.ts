@@ -10,9 +10,11 @@ const server = oneServer();
 const closed = closedAfterTests();
 let recipes: Recipes;
 
-/** The host's session: a cookie with the ID of the user. */
-const SESSION =
-  "export const userOf = async ({ headers }) => (headers.get?.('cookie') ?? headers.cookie ?? '').slice(5) || null;";
+/** The host's session, as in the recipes of docs/backends.md: a cookie with the ID of the user. */
+const SESSION = `export const userOf = async ({ headers }) => {
+  const id = (headers.get?.('cookie') ?? headers.cookie ?? '').slice(5);
+  return id === '' ? null : { id, name: id };
+};`;
 
 before(async () => {
   recipes = await Recipes.open(SESSION);

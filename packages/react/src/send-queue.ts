@@ -9,8 +9,8 @@ export type MessageContent = string | readonly ContentNode[];
 type Messages = ReturnType<RollcallClient['threads']['messages']>;
 type ThreadToCreate = NonNullable<ViewerMessageCreation['createThread']>;
 
-/** An attempt that failed for a passing reason is repeated so often. */
-const RETRIES = 3;
+/** An attempt that failed for a passing reason is repeated so often: for 15 to 30 seconds, which a restart of the server takes. */
+const RETRIES = 5;
 /** A longer `Retry-After` is not waited for: the message and those behind it could be neither retried nor discarded. */
 const RETRY_AFTER_MAX_MS = 30_000;
 

@@ -118,6 +118,28 @@ describe(`threads and messages in Chromium`, { skip: skipsPages }, () => {
     });
   });
 
+  test('useThread sends a message whose first five attempts do not reach the server, as during a restart', async () => {
+    const project = await host.value.project('ada');
+    await visit('about:blank', {}, async ({ page }) => {
+      await page.clock.install();
+      await page.goto(await host.value.address(react, project, 'ada', { view: 'conversation' }));
+      await shows(page, 'threads', { isLoading: false, names: [] });
+      let attempts = 0;
+      await page.route(MESSAGES, (route) => {
+        if (route.request().method() !== 'POST') return route.continue();
+        attempts += 1;
+        return attempts > 5 ? route.continue() : route.abort();
+      });
+      await page.locator('#send').click();
+      let isOver = false;
+      const areSent = shows(page, 'messages', ['one sent', 'two sent']).finally(() => {
+        isOver = true;
+      });
+      while (!isOver) await page.clock.runFor(1_000);
+      await areSent;
+    });
+  });
+
   test('useThread retries a message with its createThread, also when the viewer was read after it was written', async () => {
     const project = await host.value.project('ada');
     await visit('about:blank', {}, async ({ page }) => {

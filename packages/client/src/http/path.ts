@@ -15,7 +15,7 @@ function segment(id: string): string {
   } catch {
     // A lone surrogate: the error is the same.
   }
-  throw new RollcallError('invalid_field', `${JSON.stringify(id)} is not an ID that can stand in a URL`);
+  throw new RollcallError('invalid_field', `the ID ${JSON.stringify(id)} cannot stand in a URL`);
 }
 
 /** Values of a query string: `undefined` is left out, objects are sent as JSON. */

@@ -198,7 +198,7 @@ function bodyOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new RollcallError('network', 'the response is not JSON: is this a Rollcall server?', {
+    throw new RollcallError('network', 'the response is not JSON: is this Rollcall?', {
       cause,
     });
   }

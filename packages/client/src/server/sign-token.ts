@@ -1,8 +1,13 @@
-/** Which project signs, and how long the token is valid. */
+import type { UserWrite } from '../protocol.ts';
+
+/**
+ * Which project signs, and how long the token is valid. The ID and the secret can be environment variables as they are: one that is
+ * not set is reported when a token is signed.
+ */
 export interface ProjectTokenOptions {
-  readonly projectID: string;
+  readonly projectID: string | undefined;
   /** The project's secret. It stays in the backend. */
-  readonly secret: string;
+  readonly secret: string | undefined;
   /** 1 to 86,400, the longest life that the server accepts. Default: 600. */
   readonly expiresInSeconds?: number | undefined;
 }
@@ -13,7 +18,7 @@ export interface ClientTokenOptions extends ProjectTokenOptions {
   /** The only group of the token. Default: all groups of the user. */
   readonly groupID?: string | undefined;
   /** Fields of a user: the first request with the token creates or updates the user with them. */
-  readonly userDetails?: Readonly<Record<string, unknown>> | undefined;
+  readonly userDetails?: UserWrite | undefined;
 }
 
 const EXPIRES_IN_SECONDS = 600;

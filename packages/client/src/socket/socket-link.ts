@@ -19,8 +19,10 @@ const TOO_FAST_DELAY_MS = 5_000;
 const SERVER_STOPPING = 4_409;
 const TOKEN_ENDED = 4_401;
 const FORBIDDEN = 4_403;
-/** How a login ends that did not reach the server, or whose answer did not come back: without a close code, or as no login. */
-const SILENCES: readonly unknown[] = [1_006, 4_408];
+/** The connection ended without a close code. */
+const BROKEN = 1_006;
+/** No login reached the server in time. */
+const NOT_LOGGED_IN = 4_408;
 /** Without a socket at the server or through a proxy, HTTP is used for so long before the next attempt. */
 const HTTP_MS = 300_000;
 const RENEW_AGAIN_MS = 10_000;
@@ -145,16 +147,18 @@ export class SocketLink {
       await socket.request({ op: 'auth', token, connectionID });
       if (!isOver()) this.#opened(socket);
     } catch (error) {
-      const reason = error as RollcallError;
       socket.close();
-      const isCut = SILENCES.includes((reason as Partial<SocketLost>).closeCode);
+      const { closeCode } = error as Partial<SocketLost>;
+      // A page that is busy while it loads can log in too late.
+      const isLate = closeCode === NOT_LOGGED_IN;
+      const isCut = isLate || closeCode === BROKEN;
       const isAnswered = !isOver() && isCut && (await this.#isAnswered());
       if (isOver()) return;
       this.#socket = null;
-      // Where a socket has been open, two attempts in a row must find this: a server that stops accepts no connection, but answers on
-      // those that are open.
-      if (isAnswered && (this.#wasAnswered || !this.#hasBeenOpen)) this.#useHttp();
-      else this.#failed(reason);
+      // Two attempts in a row must find this after a late login, and where a socket has been open: a server that stops accepts no
+      // connection, but answers on those that are open.
+      if (isAnswered && (this.#wasAnswered || !(isLate || this.#hasBeenOpen))) this.#useHttp();
+      else this.#failed(error as RollcallError);
       this.#wasAnswered = isAnswered;
     }
   }
@@ -185,16 +189,16 @@ export class SocketLink {
 
   /** Connects again, now or later; or ends, when the user is not let in. */
   #failed(error: RollcallError): void {
-    const code = (error as Partial<SocketLost>).closeCode;
-    const isAboutToken = error.aboutToken || code === TOKEN_ENDED;
+    const { closeCode } = error as Partial<SocketLost>;
+    const isAboutToken = error.aboutToken || closeCode === TOKEN_ENDED;
     const canRenew = isAboutToken && !this.#isTokenRenewed && this.#transport.tokens.reject();
-    if ((isAboutToken && !canRenew) || code === FORBIDDEN || /_not_found$/.test(error.code)) {
+    if ((isAboutToken && !canRenew) || closeCode === FORBIDDEN || /_not_found$/.test(error.code)) {
       this.#end(errorOfClose(error));
       return;
     }
     this.#isTokenRenewed ||= canRenew;
-    const isAtOnce = canRenew || (code === SERVER_STOPPING && this.#failures === 0);
-    const leastMs = code === TOO_FAST || error.status === LIMITED ? TOO_FAST_DELAY_MS : 0;
+    const isAtOnce = canRenew || (closeCode === SERVER_STOPPING && this.#failures === 0);
+    const leastMs = closeCode === TOO_FAST || error.status === LIMITED ? TOO_FAST_DELAY_MS : 0;
     const delayMs = isAtOnce
       ? Math.random() * FIRST_RETRY_MS
       : Math.max(leastMs, backoffMs(this.#failures, FIRST_RETRY_MS, RETRY_DELAY_MAX_MS));

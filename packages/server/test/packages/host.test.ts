@@ -240,7 +240,7 @@ describe('startRollcall of the installed package', () => {
 /** Without JSX, so that it runs as it is. The lines after `@ts-expect-error` must not compile. */
 const PROGRAM = `
 import { Rollcall, RollcallClient, type PresenceEntry } from '@rollcall/client';
-import { signClientToken } from '@rollcall/client/server';
+import { signClientToken, signProjectToken } from '@rollcall/client/server';
 import { Facepile, type PresentUser, RollcallProvider, useOthers, type UseThread } from '@rollcall/react';
 import { type Rollcall as Server, startRollcall, type StartRollcallOptions } from '@rollcall/server';
 import { createElement } from 'react';
@@ -272,7 +272,15 @@ console.log(JSON.stringify({ present, name: user.name, html }));
 export const comment = ({ send }: UseThread, name?: string): string =>
   send('Hello', { createThread: name === undefined ? undefined : { name } });
 
+/** Environment variables as they are. */
+export const tokenOfHost = (): Promise<string> =>
+  signProjectToken({ projectID: process.env.ROLLCALL_PROJECT_ID, secret: process.env.ROLLCALL_PROJECT_SECRET });
+
 export function wrong(): void {
+  // @ts-expect-error without a user it would be a token of the whole project
+  signClientToken({ projectID, secret, userID: process.env.USER_ID });
+  // @ts-expect-error an unknown field of a user
+  signClientToken({ projectID, secret, userID: 'ada', userDetails: { full_name: 'Ada' } });
   // @ts-expect-error an unknown option
   startRollcall({ prot: 1 });
   // @ts-expect-error time goes one way, by a number

@@ -43,6 +43,13 @@ describe('the search of /docs', { skip: skipsPages }, () => {
       assert.ok((await resultsFor(page, 'page token limit')).length > 0, 'words in any order');
     }));
 
+  test('the search finds an operation by a word of the lists in its description', () =>
+    onDocs(async ({ page }) => {
+      const found = await resultsFor(page, 'presence data');
+      assert.ok(found.includes('putPresence'), found.join());
+      assert.ok(found.indexOf('putPresence') < found.indexOf('deleteUser'), found.join());
+    }));
+
   test('a search without results reports that, and an empty query shows the list again', () =>
     onDocs(async ({ page }) => {
       assert.deepEqual(await resultsFor(page, 'zebra crossing'), []);

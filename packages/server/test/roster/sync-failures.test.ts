@@ -59,12 +59,13 @@ test('a line that is nested deeper than a body may be is rejected with its numbe
 
 describe('a rejected token', () => {
   for (const command of [['sync', '-'], ['export']]) {
-    test(`a rejected token stops ${command[0]} at once, with the reason`, async () => {
+    test(`a rejected token stops ${command[0]} at once, with the reason and the server that rejects it`, async () => {
       const token = jwt({ project_id: PROJECT.id, iat: seconds(Date.now()) }, 'of another project');
       const { url } = server.running;
       const { code, stderr } = await runCli([...command, '--url', url, '--token', token], { input: ada });
       assert.equal(code, 1);
       assert.match(stderr, /the server rejects the token: project_not_found: /);
+      assert.ok(stderr.includes(`is ${url} the right server (--url)`), stderr);
       assert.doesNotMatch(stderr, /trying again/);
     });
   }

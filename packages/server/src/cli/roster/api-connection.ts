@@ -95,7 +95,7 @@ export class ApiConnection {
       let answer = await this.#send(method, path, body);
       if (isTokenFailure(answer) && this.#options.tokens.renew())
         answer = await this.#send(method, path, body);
-      if (isTokenFailure(answer)) throw new ApiError(`the server rejects the token: ${reasonOf(answer)}`);
+      if (isTokenFailure(answer)) throw new ApiError(this.#tokenFailure(answer));
       if (!TEMPORARY_STATUSES.has(answer.status)) return { answer };
       return {
         failure: `the server answers ${answer.status} ${reasonOf(answer)}`,
@@ -107,6 +107,12 @@ export class ApiConnection {
       const failure = `no answer from ${this.#options.url.origin} (${error.message})`;
       return { failure, isLimited: false, pauseMs: null };
     }
+  }
+
+  /** A usual cause is that another server has the port. */
+  #tokenFailure(answer: Answer): string {
+    const question = `is ${this.#options.url.origin} the right server (--url), and is the token for it (--token)?`;
+    return `the server rejects the token: ${reasonOf(answer)}; ${question}`;
   }
 
   async #send(method: string, path: string, body: string | undefined): Promise<Answer> {

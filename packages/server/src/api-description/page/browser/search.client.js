@@ -25,7 +25,11 @@ function operation(target, title, prose) {
 
 function operations() {
   const sections = [...document.querySelectorAll('.operation')].map((section) =>
-    operation(section, 'h3', [...section.querySelectorAll('.prose > p, details')].map(textOf).join(' ')),
+    operation(
+      section,
+      'h3',
+      [...section.querySelectorAll('.prose > p, .prose > ul, details')].map(textOf).join(' '),
+    ),
   );
   const olderNames = [...document.querySelectorAll('.overview li[id]')].map((line) =>
     operation(line, '.summary', ''),
