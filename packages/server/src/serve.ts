@@ -10,7 +10,7 @@ import { onStopSignals } from './stop-signals.ts';
 import { openTracing } from './tracing/open-tracing.ts';
 
 /**
- * Runs a server in this process until SIGTERM or SIGINT, and gives the exit code. The first signal lets requests in
+ * Runs a server in this process until SIGTERM, SIGINT or SIGHUP, and gives the exit code. The first signal lets requests in
  * flight finish; a second one ends the process at once.
  * @throws what {@link start} throws
  */

@@ -1,6 +1,7 @@
 import process from 'node:process';
 
-const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+/** SIGHUP comes when the terminal is closed. */
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 export type StopSignal = (typeof STOP_SIGNALS)[number];
 
 /**
@@ -10,7 +11,7 @@ export type StopSignal = (typeof STOP_SIGNALS)[number];
 const SAME_SIGNAL_MS = 500;
 
 /**
- * Ends this process as the signal does by itself; shells call that 130 or 143. Unlike `process.exit` it does not wait for the
+ * Ends this process as the signal does by itself; shells call that 129, 130 or 143. Unlike `process.exit` it does not wait for the
  * thread that reads a pipe.
  */
 export function endBySignal(signal: StopSignal): void {

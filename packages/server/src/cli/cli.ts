@@ -9,6 +9,7 @@ import { doctorCommand } from './commands/doctor.ts';
 import { exportCommand } from './commands/export.ts';
 import { groupCommand } from './commands/group.ts';
 import { migrateStoreCommand } from './commands/migrate-store.ts';
+import { newEpochCommand } from './commands/new-epoch.ts';
 import { projectCommand } from './commands/project.ts';
 import { restoreCommand } from './commands/restore.ts';
 import { serveCommand } from './commands/serve.ts';
@@ -32,6 +33,7 @@ export function buildCli(): RollcallCommand {
     .addCommand(backupCommand())
     .addCommand(restoreCommand())
     .addCommand(migrateStoreCommand())
+    .addCommand(newEpochCommand())
     .addCommand(configCommand())
     .addCommand(doctorCommand())
     .addCommand(completionCommand())

@@ -14,7 +14,7 @@ export class InterruptedError extends Error {
 }
 
 /**
- * Runs a long command. Its signal aborts with an {@link InterruptedError} on the first Ctrl-C or SIGTERM, so that the command
+ * Runs a long command. Its signal aborts with an {@link InterruptedError} on the first Ctrl-C, SIGTERM or SIGHUP, so that the command
  * ends what it began; a second one ends the process at once.
  */
 export async function withInterruption<Result>(

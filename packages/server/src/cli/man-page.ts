@@ -27,7 +27,7 @@ export function manPage(commands: readonly CommandRow[], { version, date }: Edit
     ...item('0', 'Done.'),
     ...item('1', 'Failed; one line on standard error has the cause.'),
     ...item('2', 'Bad usage: an unknown option, or an invalid value.'),
-    ...item('130, 143', 'Ctrl-C or SIGTERM ended it.'),
+    ...item('129, 130, 143', 'SIGHUP (a closed terminal), Ctrl-C or SIGTERM ended it.'),
     '',
   ].join('\n');
 }

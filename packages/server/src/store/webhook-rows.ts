@@ -16,7 +16,7 @@ import type {
 } from './ports/webhooks.ts';
 
 /** The position of a webhook that was imported. */
-const LOST_POSITION = -1;
+export const LOST_POSITION = -1;
 
 export const typesText = (types: WebhookTypes): string | null =>
   types === null ? null : JSON.stringify(types);

@@ -4,10 +4,15 @@ import type { LocationFilter } from './location-filter.ts';
 /** One `"key":"value"` of a canonical location text; a quote within a string has a backslash before it. */
 const PAIR = /"[^"\\]*(?:\\.[^"\\]*)*":"[^"\\]*(?:\\.[^"\\]*)*"/g;
 
-/** How much text of locations has its pairs cached; they take a few times the memory of the text. */
-const CACHED_TEXT_MAX = 1_000_000;
+/** How much memory the cached pairs may take, with the texts of their locations. */
+const CACHED_MAX_BYTES = 10_000_000;
+/** What a location in the cache takes beside texts, and each of its pairs, as measured. */
+const LOCATION_BYTES = 250;
+const PAIR_BYTES = 50;
+/** The location and its pairs have each character once, of two bytes at most. */
+const CHARACTER_BYTES = 4;
 const cache = new Map<Json, ReadonlySet<string>>();
-let cachedText = 0;
+let cachedBytes = 0;
 
 /** The pairs of a canonical location text, as texts: two locations have a pair in common when they have its text in common. */
 export const pairsOf = (location: Json): readonly string[] => location.match(PAIR) ?? [];
@@ -16,13 +21,13 @@ export const pairsOf = (location: Json): readonly string[] => location.match(PAI
 export function cachedPairsOf(location: Json): ReadonlySet<string> {
   let pairs = cache.get(location);
   if (pairs === undefined) {
-    if (cachedText > CACHED_TEXT_MAX) {
+    if (cachedBytes > CACHED_MAX_BYTES) {
       cache.clear();
-      cachedText = 0;
+      cachedBytes = 0;
     }
     pairs = new Set(pairsOf(location));
     cache.set(location, pairs);
-    cachedText += location.length;
+    cachedBytes += LOCATION_BYTES + PAIR_BYTES * pairs.size + CHARACTER_BYTES * location.length;
   }
   return pairs;
 }

@@ -65,6 +65,8 @@ export interface CommandOptions {
   readonly program?: { readonly node: string; readonly launcher: string };
   readonly env?: Record<string, string>;
   readonly cwd?: string;
+  /** The account of the process and its group. Only root can run one of another account. */
+  readonly account?: number;
 }
 
 /** No command takes a tenth of this; a command that takes longer is killed. */
@@ -85,12 +87,14 @@ export class CliProcess {
   #stderr = '';
   #onOutput: () => void = () => {};
 
-  constructor(args: readonly string[], { program, env, cwd }: CommandOptions, limitMs?: number) {
+  constructor(args: readonly string[], { program, env, cwd, account }: CommandOptions, limitMs?: number) {
     const { node, launcher } = program ?? CHECKOUT;
     this.#child = spawn(node, [launcher, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: cleanEnvironment(env),
       cwd,
+      uid: account,
+      gid: account,
       timeout: limitMs,
       killSignal: 'SIGKILL',
     });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import fs, { chmodSync, chownSync, existsSync, statSync, writeFileSync } from 'node:fs';
+import fs, { chmodSync, chownSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { DataDirectoryError, lockDataDirectory } from '../../src/data-directory.ts';
 import { withDataDir } from '../support/server.ts';
-import { rollcall } from './cli-process.ts';
+import { CHECKOUT, rollcall } from './cli-process.ts';
 import { embedded, makeSmallStore } from './stores.ts';
 
 const noProc = existsSync('/proc/self') ? false : 'this system has no /proc';
@@ -75,6 +75,35 @@ test(
       assert.match(ended.stderr, /^rollcall: the data directory [^\n]+ belongs to account 4321[^\n]+\n$/);
     }),
 );
+
+for (const file of ['rollcall.db', 'serve.lock'])
+  test(
+    `rollcall doctor fails where ${file} of another account is not writable in a directory that is`,
+    {
+      skip: notRoot,
+    },
+    () =>
+      withDataDir(async (dataDir) => {
+        const account = 4_321;
+        await makeSmallStore(embedded(dataDir));
+        lockDataDirectory(dataDir)();
+        for (const path of [dataDir, ...readdirSync(dataDir).map((name) => join(dataDir, name))])
+          chownSync(path, account, account);
+        const doctor = () =>
+          rollcall(['doctor', '--data-dir', dataDir], {
+            program: CHECKOUT,
+            env: { ROLLCALL_PORT: '1' },
+            account,
+          });
+        assert.equal((await doctor()).code, 0);
+        chmodSync(join(dataDir, file), 0o644);
+        chownSync(join(dataDir, file), 0, 0);
+        const { code, stdout } = await doctor();
+        assert.equal(code, 1);
+        const line = `^failed {3}data directory: \\S+/${file} is not writable for this account\n {9}Run chown `;
+        assert.match(stdout, new RegExp(line, 'm'));
+      }),
+  );
 
 // In a process that can be killed: Node's own recursive mkdir never returns for these paths.
 for (const dataDir of ['/proc/rollcall', '/proc/rollcall/data', '/proc/self/rollcall']) {

@@ -138,7 +138,7 @@ describe('a server of rollcall serve', () => {
       ),
     ));
 
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     test(`${signal} waits for a request in flight, and its write is durable`, () =>
       withDataDir(async (dataDir) => {
         await withServe(dataDir, KNOWN, async ({ url, process: server }) => {

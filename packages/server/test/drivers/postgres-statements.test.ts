@@ -79,7 +79,14 @@ async function exceedBounds(roster: Roster, url: string): Promise<void> {
 }
 
 /** Methods that are none of these: streams, the end, and what starts work of its own. */
-const OTHERS = ['transfer.export', 'transfer.import', 'groups.listAll', 'close', 'projects.delete'];
+const OTHERS = [
+  'transfer.export',
+  'transfer.import',
+  'transfer.beginEpoch',
+  'groups.listAll',
+  'close',
+  'projects.delete',
+];
 
 /** Statements that answer, or take any row of, a whole small table; each with the reason why that is right. */
 const WHOLE_TABLES: ReadonlyMap<string, string> = new Map([

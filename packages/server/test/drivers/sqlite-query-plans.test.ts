@@ -24,15 +24,14 @@ import { converse, MORE_READS, methodsOf, type Operation, READS, WRITES } from '
 const WHOLE_TABLES: ReadonlyMap<string, string> = new Map([
   ['FROM customers ORDER BY id', 'customers.list answers every customer'],
   ['FROM projects p ORDER BY p.id', 'projects.list(null) answers every project'],
-  [
-    'SELECT w.project_no, count(*), max(',
-    'webhookLeases.work reads every active webhook, once in each interval',
-  ],
+  ['FROM heads h CROSS JOIN webhooks w', 'webhookLeases.work reads 20 projects with active webhooks'],
   ['FROM projects p LIMIT 1000)', 'changes.extent reads 1,000 projects at most, once in five seconds'],
   ['SELECT count(*) FROM projects', 'changes.extent counts the projects where there are more'],
   [`SELECT count(*) FROM webhooks WHERE status = 'failing'`, 'counts in an index of what it counts'],
   ['SELECT project_no FROM deleted_projects LIMIT 1', 'takes any row, so the first it meets'],
   ['FROM customers UNION ALL', 'an import reads whether there is any row'],
+  ["UPDATE webhooks SET status = CASE status WHEN 'active'", 'a new epoch is of every webhook'],
+  ['UPDATE threads SET epoch', 'a new epoch is of every thread'],
   ...Object.values(TRANSFER_ROWS).map((sql) => [sql, 'transfer.export reads the whole store'] as const),
 ]);
 
@@ -73,6 +72,7 @@ const ON_SNAPSHOTS: Readonly<Record<string, Operation>> = {
   'groups.listAll': ({ store, key }) => Array.fromAsync(store.groups.listAll(key, { after: null, limit: 1 })),
   'transfer.export': ({ store }) => Array.fromAsync(store.transfer.export()),
   'transfer.import': ({ store }) => importInto(join(dataDir, 'copy'), store),
+  'transfer.beginEpoch': ({ store }) => store.transfer.beginEpoch(),
 };
 
 /** Every read of the port, on the main thread, where it is recorded. Returns the key of the project. */

@@ -73,8 +73,13 @@ describe('GET /v1/changes', () => {
 
   test('a wrong parameter of changes is rejected with invalid_field', async () => {
     const project = await server.project();
-    const wrong = ['after=1', 'limit=0', 'limit=10001', 'type=nothing', 'type=*', 'actor=someone', 'group='];
-    for (const query of wrong) expectError(await project.get(`/v1/changes?${query}`), 400, 'invalid_field');
+    const wrong = ['after=1', 'limit=0', 'limit=10001', 'type=nothing', 'type=*', 'actor=someone'];
+    const noRequest = ['request_id=a%20b', `request_id=${'r'.repeat(129)}`];
+    const empty = ['after', 'limit', 'type', 'group', 'user', 'actor', 'request_id'].map(
+      (name) => `${name}=`,
+    );
+    for (const query of [...wrong, ...noRequest, ...empty])
+      expectError(await project.get(`/v1/changes?${query}`), 400, 'invalid_field');
     expectError(await project.get('/v1/changes?token=x'), 400, 'unexpected_field');
     const accept = { accept: 'text/event-stream' };
     expectError(await project.get('/v1/changes?limit=5', accept), 400, 'invalid_field');

@@ -278,6 +278,8 @@ export class StoreModel implements Store {
   readonly transfer: TransferStore = {
     export: () => exportedOf(copyState(this.#state)),
     import: (batches) => importInto(this.#state, batches),
+    // The model has one epoch.
+    beginEpoch: async () => {},
   };
 
   constructor(state = new ModelState()) {

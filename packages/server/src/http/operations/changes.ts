@@ -4,6 +4,7 @@ import {
   ChangeList,
   exactly,
   Id,
+  limits,
   maybe,
   meaning,
   type Static,
@@ -32,6 +33,11 @@ const AFTER_EXPECTED = 'latest, or the ID of a change or `next` of a previous an
 const TYPE_EXPECTED = 'types of changes with commas between them, such as user.created,member.*';
 const ACTOR_EXPECTED = 'a kind of actor, such as client_token, or kind:id';
 
+const RequestId = text({
+  pattern: `^[!-~]{1,${limits.REQUEST_ID_MAX_LENGTH}}$`,
+  description: `a string of 1 to ${limits.REQUEST_ID_MAX_LENGTH} visible ASCII characters`,
+});
+
 const ChangesQuery = exactly({
   after: meaning(
     maybe(text({ description: AFTER_EXPECTED })),
@@ -53,7 +59,7 @@ const ChangesQuery = exactly({
       'x-example': 'command_line',
     },
   ),
-  request_id: meaning(maybe(text()), 'Only changes of requests with this `x-request-id`.', {
+  request_id: meaning(maybe(RequestId), 'Only changes of requests with this `x-request-id`.', {
     'x-example': 'a8f0c1',
   }),
 });

@@ -1,18 +1,34 @@
 import { type Deadline, Link } from './presence.ts';
 
+/** The deadlines of one second. */
+class DueList extends Link {
+  /** In seconds since the epoch. */
+  readonly second: number;
+
+  constructor(second: number) {
+    super();
+    this.second = second;
+  }
+}
+
 /**
  * Presences and leases by the second of their deadline. One whose deadline was extended stays in its list and moves when the
  * old second comes, so that a refresh costs nothing here.
  */
 export class Deadlines {
-  readonly #seconds = new Map<number, Link>();
+  /**
+   * The latest second comes first, so that the due ones are removed at the end. There are at most as many as a lifetime has
+   * seconds.
+   */
+  readonly #lists: DueList[] = [];
 
   add(deadline: Deadline): void {
     const second = secondOf(deadline.expiresAt);
-    let list = this.#seconds.get(second);
-    if (list === undefined) {
-      list = new Link();
-      this.#seconds.set(second, list);
+    const count = this.#countFrom(second);
+    let list = this.#lists[count - 1];
+    if (list?.second !== second) {
+      list = new DueList(second);
+      this.#lists.splice(count, 0, list);
     }
     deadline.insertBefore(list);
   }
@@ -35,29 +51,35 @@ export class Deadlines {
    */
   *takeDue(now: number): Generator<Deadline | null> {
     const last = secondOf(now);
-    for (let second = this.#firstSecond(); second <= last; second = this.#firstSecond(second)) {
-      const list = this.#seconds.get(second) as Link;
+    let list = this.#lists.at(-1);
+    while (list !== undefined && list.second <= last) {
       // One that is not due starts a new list of this second, so the old one always empties.
-      this.#seconds.delete(second);
+      this.#lists.splice(this.#countFrom(list.second) - 1, 1);
       while (!list.isAlone) {
         const deadline = list.next as Deadline;
         deadline.unlink();
-        const isDue = deadline.expiresAt <= now && secondOf(deadline.expiresAt) <= second;
+        const isDue = deadline.expiresAt <= now && secondOf(deadline.expiresAt) <= list.second;
         if (!isDue) this.add(deadline);
         yield isDue ? deadline : null;
       }
+      list = this.#lists[this.#countFrom(list.second + 1) - 1];
     }
   }
 
   clear(): void {
-    this.#seconds.clear();
+    this.#lists.length = 0;
   }
 
-  /** The first second after the given one that has a list. There are at most as many as a lifetime has seconds. */
-  #firstSecond(after = Number.NEGATIVE_INFINITY): number {
-    let first = Number.POSITIVE_INFINITY;
-    for (const second of this.#seconds.keys()) if (second > after && second < first) first = second;
-    return first;
+  /** How many lists are of that second or a later one. */
+  #countFrom(second: number): number {
+    let low = 0;
+    let high = this.#lists.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#lists[middle] as DueList).second >= second) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 }
 

@@ -15,6 +15,12 @@ export interface TransferStore {
    * @throws StoreNotEmptyError; TransferError for a record that contradicts the others; what the stream throws
    */
   import(batches: AsyncIterable<readonly TransferRecord[]>): Promise<void>;
+  /**
+   * Makes all positions of before invalid, because the database was restored from a copy of its own files: the epochs of changes and
+   * threads are new ones, and webhooks that are not paused are `failing`, at no position. All or nothing. It writes each thread, so
+   * writes of servers wait meanwhile.
+   */
+  beginEpoch(): Promise<void>;
 }
 
 /** The store of an import has customers or projects. Nothing was written. */

@@ -223,7 +223,7 @@ export interface ClaimedWebhook extends WebhookRecord, WebhookLease {
  * that it has not passed.
  */
 export interface WebhookLeaseStore {
-  /** The projects with active webhooks, in one statement. */
+  /** The projects with active webhooks. Where the engine is in this process, it reads some projects in each event-loop tick. */
   work(claim: Pick<WebhookClaim, 'now' | 'own'>): Promise<WebhookWork[]>;
   /** How many webhooks are `failing`, in all projects. */
   countFailing(): Promise<number>;

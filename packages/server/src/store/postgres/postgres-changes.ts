@@ -2,6 +2,7 @@ import type { ProjectKey } from '../../values/project-key.ts';
 import { actorOf, actorText } from '../actor-text.ts';
 import { CREDENTIALS_TOPIC, conversationTopic, presenceTopic, USERS_TOPIC } from '../change-topics.ts';
 import { type Change, PROFILE_FIELDS, STATUS_EVENTS } from '../changes.ts';
+import { CHANGE_EPOCH } from '../new-epoch.ts';
 import {
   CHANGES_READ_MAX_BYTES,
   type ChangeReading,
@@ -24,9 +25,10 @@ const ORDERED_AT_ONCE = 1_000;
 
 /** Some records, which `select` gives, beside the state of the project's record. */
 const reading = (select: string) => `
-  SELECT state.newest, state.oldest, state.project_exists, found.position, found.at, found.actor, found.request_id, found.changes
+  SELECT state.epoch, state.newest, state.oldest, state.project_exists, found.position, found.at, found.actor, found.request_id, found.changes
   FROM (
-    SELECT coalesce((SELECT position FROM change_heads WHERE project_id = $1), 0) AS newest, (
+    SELECT (SELECT encode(value, 'hex') FROM store_secrets WHERE name = '${CHANGE_EPOCH}') AS epoch,
+      coalesce((SELECT position FROM change_heads WHERE project_id = $1), 0) AS newest, (
       SELECT position FROM changes WHERE project_id = $1 ORDER BY position LIMIT 1) AS oldest,
       EXISTS (SELECT 1 FROM projects WHERE project_id = $1) AS project_exists) AS state
   LEFT JOIN (
@@ -246,18 +248,18 @@ export function changeStore({ database }: PostgresEngine): ChangeStore {
 }
 
 function toReading(project: ProjectKey, rows: readonly Row[]): ChangeReading {
-  const [newest, oldest, projectExists] = rows[0] as [number, number | null, boolean];
+  const [epoch, newest, oldest, projectExists] = rows[0] as [string | null, number, number | null, boolean];
   return {
-    // The key is random, and a project has another one in every store.
-    epoch: String(project).replaceAll('-', ''),
+    // The key is random, and a project has another one in every store but a copy of the database, which `beginEpoch` distinguishes.
+    epoch: `${epoch ?? ''}${String(project).replaceAll('-', '')}`,
     newest,
     projectExists,
     removedTo: oldest === null ? newest : oldest - 1,
-    records: rows.filter((row) => row[3] !== null).map(toRecord),
+    records: rows.filter((row) => row[4] !== null).map(toRecord),
   };
 }
 
-const toRecord = ([, , , position, at, actor, requestId, changes]: Row): ChangeRecord => ({
+const toRecord = ([, , , , position, at, actor, requestId, changes]: Row): ChangeRecord => ({
   position: position as number,
   at: at as number,
   actor: actorOf(actor as string),

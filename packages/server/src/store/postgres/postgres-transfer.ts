@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { DatabaseError } from 'pg';
+import { CHANGE_EPOCH, newChangeEpoch, newEpochStatements } from '../new-epoch.ts';
 import { StoreNotEmptyError, TransferError, type TransferStore, withKnownOwners } from '../ports/transfer.ts';
 import {
   batchRows,
@@ -86,6 +87,11 @@ const INSERTS = {
     FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bytea[], $5::bytea[], $6::text[], $7::bigint[])
       AS w(project_id, group_id, user_id, region_hash, pair_hash, pair_hashes, updated_at)`,
 };
+
+/** A store whose positions are all of its first epoch has no such row. */
+const SET_CHANGE_EPOCH = `INSERT INTO store_secrets (name, value) VALUES ($1, $2)
+  ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
+
 /** One import at a time, by the row that is only there to be locked. */
 const LOCK_IMPORTS = 'SELECT number FROM schema_migrations WHERE number = 0 FOR UPDATE';
 const COUNT_ACCOUNTS = 'SELECT (SELECT count(*) FROM customers), (SELECT count(*) FROM projects)';
@@ -117,6 +123,18 @@ export const postgresTransfer = (settings: PostgresSettings, longReads: LongRead
     await using connection = await PostgresConnection.open(settings);
     try {
       await new PostgresImport(connection).run(batches);
+    } catch (error) {
+      throw toStoreFailure(error);
+    }
+  },
+  async beginEpoch() {
+    await using connection = await PostgresConnection.open(settings);
+    const until = performance.now() + TIME_LIMIT_MS;
+    try {
+      await connection.begin('READ COMMITTED', SETTINGS, until);
+      await connection.run([SET_CHANGE_EPOCH, CHANGE_EPOCH, newChangeEpoch()], until);
+      for (const statement of newEpochStatements()) await connection.run([statement], until);
+      await connection.control('COMMIT', until);
     } catch (error) {
       throw toStoreFailure(error);
     }

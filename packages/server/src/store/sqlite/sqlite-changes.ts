@@ -1,6 +1,7 @@
 import type { ProjectKey } from '../../values/project-key.ts';
 import { actorOf, actorText } from '../actor-text.ts';
 import type { Change } from '../changes.ts';
+import { CHANGE_EPOCH } from '../new-epoch.ts';
 import {
   CHANGES_READ_MAX_BYTES,
   type ChangeReading,
@@ -30,7 +31,9 @@ type RecordRow = [
 
 /** Reads of recorded changes, on the main thread. Their positions are the order of commits, because there is one writer. */
 export function changeReads({ prepare }: SqliteReader): Reads<'changes'> {
-  const epoch = prepare<[string]>(`SELECT lower(hex(value)) FROM store_secrets WHERE name = 'change_epoch'`);
+  const epoch = prepare<[string]>(
+    `SELECT lower(hex(value)) FROM store_secrets WHERE name = '${CHANGE_EPOCH}'`,
+  );
   const newest = prepare<[number | null]>(LAST_POSITION);
   const oldest = prepare<[number | null]>('SELECT min(position) FROM changes WHERE project_no = ?');
   const list = prepare<RecordRow>(`

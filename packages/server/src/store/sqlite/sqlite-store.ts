@@ -80,7 +80,7 @@ export async function openSqliteStore({
         () => ({ snapshots: snapshots.use }),
       ),
       ...sqlitePorts(opened, snapshots, writer.methods),
-      transfer: sqliteTransfer(file, { snapshots, durableBounds, onImported: () => opened.renew() }),
+      transfer: sqliteTransfer(file, { snapshots, durableBounds, onChanged: () => opened.renew() }),
 
       async ping() {
         writer.check();

@@ -2,6 +2,7 @@ import type { SQLInputValue } from 'node:sqlite';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import type { Json } from '../../values/json.ts';
 import { DURABLE_BOUNDS, type DurableBounds } from '../durable-bounds.ts';
+import { CHANGE_EPOCH, newChangeEpoch, newEpochStatements } from '../new-epoch.ts';
 import { StoreNotEmptyError, TransferError, type TransferStore, withKnownOwners } from '../ports/transfer.ts';
 import {
   batchRows,
@@ -89,14 +90,14 @@ const CACHE_KIB = 64 * 1_024;
 interface SqliteTransferOptions {
   readonly snapshots: SnapshotPool;
   readonly durableBounds: DurableBounds;
-  /** Called when an import is committed. */
-  onImported(): void;
+  /** Called when a write is committed. */
+  onChanged(): void;
 }
 
 /** The transfer of the embedded store in a file. */
 export const sqliteTransfer = (
   file: string,
-  { snapshots, durableBounds, onImported }: SqliteTransferOptions,
+  { snapshots, durableBounds, onChanged }: SqliteTransferOptions,
 ): TransferStore => ({
   export: () => exportRecords(snapshots),
   async import(batches) {
@@ -105,9 +106,23 @@ export const sqliteTransfer = (
       using connection = new SqliteConnection(file, { readOnly: false });
       await new SqliteImport(connection, durableBounds).run(batches);
     }
-    onImported();
+    onChanged();
+  },
+  async beginEpoch() {
+    {
+      using connection = new SqliteConnection(file, { readOnly: false });
+      beginEpoch(connection);
+    }
+    onChanged();
   },
 });
+
+function beginEpoch({ database, prepare }: SqliteConnection): void {
+  database.exec('BEGIN IMMEDIATE');
+  prepare('UPDATE store_secrets SET value = ? WHERE name = ?').run(newChangeEpoch(), CHANGE_EPOCH);
+  for (const statement of newEpochStatements()) prepare(statement).run();
+  database.exec('COMMIT');
+}
 
 /** SQLite's name of a database that is in memory, and beyond its cache in a file without a name. */
 const TEMPORARY = '';

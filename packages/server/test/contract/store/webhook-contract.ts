@@ -271,6 +271,18 @@ export function webhookContract(lab: StoreLab): void {
       assert.deepEqual(await workOf(16), { ...work, isDue: true });
     }));
 
+  test('the work names every project with active webhooks once, however many they are', () =>
+    withRoster(async ({ store }) => {
+      const rosters = await Promise.all(Array.from({ length: 45 }, () => lab.project()));
+      for (const roster of rosters) await put(roster, 'w');
+      const named = (await store.webhookLeases.work({ now: 10, own: [] })).map(({ project }) => project);
+      assert.equal(new Set(named).size, named.length);
+      assert.deepEqual(
+        rosters.filter(({ key }) => !named.includes(key)),
+        [],
+      );
+    }));
+
   test('the work counts webhooks that are behind and that rest, and a failing one is counted apart', () =>
     withRoster(async (roster) => {
       const { store, key } = roster;
