@@ -218,6 +218,13 @@ export function messageError(
   return preconditionFailure(context, message?.revision ?? null);
 }
 
+/**
+ * The time of a new message: after the latest time up to which a user has seen the thread (null where none has), so that it is
+ * unread whatever the clocks of several processes are. Authors have seen their messages, so it is after those too. An import has its own time.
+ */
+export const messageTime = ({ createdAt }: MaybeImport, lastSeenAt: number | null, now: number): number =>
+  createdAt ?? Math.max(now, lastSeenAt === null ? now : lastSeenAt + 1);
+
 /** A new message; its write has content. */
 export const newMessage = (write: StoredMessageWrite, now: number): MessageFields =>
   changedMessage(EMPTY_MESSAGE, write, now);

@@ -7,6 +7,9 @@ type Shown = [userId: string, lastSeenAt: number];
 export const toParticipants = (json: string): Participant[] =>
   (JSON.parse(json) as Shown[]).map(([userId, lastSeenAt]) => ({ userId, lastSeenAt }));
 
+/** The latest time up to which a user has seen the thread; null where it has no participants. */
+export const latestSeen = (json: string): number | null => toParticipants(json)[0]?.lastSeenAt ?? null;
+
 /**
  * The JSON after a user has seen the thread up to a later time than before. No time goes back and no participant leaves, so
  * those who are not among the most recent any more are not needed to know the next ones.

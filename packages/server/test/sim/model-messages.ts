@@ -21,7 +21,6 @@ import {
   cut,
   differences,
   fixedOf,
-  lastMessageAt,
   type ModelMessage,
   type ModelThread,
   missingOf,
@@ -161,7 +160,8 @@ function createMessage(
   { now, revision }: ConditionalContext,
 ): void {
   const { deleted = write.deletedAt !== undefined, updatedAt = null } = write;
-  const createdAt = write.createdAt ?? Math.max(now, lastMessageAt(thread) ?? now);
+  const seen = Math.max(...thread.seen.values());
+  const createdAt = write.createdAt ?? Math.max(now, seen + 1);
   thread.arrivals += 1;
   thread.messages.push({
     ...{ id, authorId, type, url, metadata, createdAt, updatedAt, revision, arrival: thread.arrivals },

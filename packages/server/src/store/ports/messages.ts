@@ -160,7 +160,8 @@ export interface MessageStore {
    * `*`, no field of a message that is there is fixed, and the author that the write names is checked. Where it is rejected,
    * no thread is made. Deleted groups take imports, and updates that repeat `createdAt`.
    *
-   * A new message that is no import gets `now` as its time, or that of the thread's latest message where this is later. It
+   * A new message that is no import gets `now` as its time, or a millisecond after the latest time up to which a user has seen the
+   * thread where this is later: so it comes after all messages, and is unread for everyone but its author. It
    * makes its author a participant who has seen the thread up to the message, and moves the thread's counts, activity and
    * revision in the same step. `deleted: true` sets `deletedAt` (on creation to the supplied one) or `now`, false clears it;
    * a new message with `deletedAt` and without `deleted` is deleted. An update sets `updatedAt` to `now` where content, type,

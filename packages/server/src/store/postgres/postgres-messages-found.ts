@@ -24,7 +24,7 @@ const STORED = columnsOf<StoredMessage>({
  * The rows that a write depends on, when the thread is locked: $4 is the author, $5 the group where the thread is to be made, $6
  * the new content, if there is one. Locks the message: appends lock that alone. What was appended while this waited for the lock is not
  * among the pieces that are compared, but counts in the bytes. (Whether the project is there; the thread; the status of the group, that of
- * the author, whether they are a member, and a participant; the message, and whether it has the new content.)
+ * the author, whether they are a member, and a participant; up to when a user has seen the thread; the message, and whether it has the new content.)
  */
 export const READ_FOR_WRITE = `
   WITH thread AS MATERIALIZED (SELECT t.thread_no, t.group_id ${FOUND_THREAD}),
@@ -34,6 +34,8 @@ export const READ_FOR_WRITE = `
     (SELECT 1 FROM memberships b WHERE b.project_id = $1 AND b.group_id = owner.id AND b.user_id = $4) IS NOT NULL,
     (SELECT 1 FROM participants p
       WHERE p.project_id = $1 AND p.thread_no = (SELECT thread_no FROM thread) AND p.user_id = $4) IS NOT NULL,
+    (SELECT max(s.last_seen_at) FROM participant_times s
+      WHERE s.project_id = $1 AND s.thread_no = (SELECT thread_no FROM thread)),
     ${STORED.sql}
   FROM owner LEFT JOIN LATERAL (
     SELECT m.*, m.content_bytes = octet_length($6::text) AND $6 = ${CONTENT} AS is_same
@@ -51,13 +53,15 @@ export interface Found {
   readonly authorStatus: Status | null;
   readonly isMember: boolean;
   readonly isParticipant: boolean;
+  /** The latest time up to which a user has seen the thread; null where it has no participants. */
+  readonly lastSeenAt: number | null;
   /** Mentioned users who do not exist. */
   readonly unknown: IdSample;
   readonly message: StoredMessage | null;
 }
 
 export function toFound(
-  [alive, threadNo, group, author, isMember, isParticipant, ...message]: Row,
+  [alive, threadNo, group, author, isMember, isParticipant, lastSeenAt, ...message]: Row,
   [unknown]: readonly Row[],
 ): Found {
   assertAlive(alive);
@@ -67,6 +71,7 @@ export function toFound(
     authorStatus: author as Status | null,
     isMember: isMember as boolean,
     isParticipant: isParticipant as boolean,
+    lastSeenAt: lastSeenAt as number | null,
     unknown: { count: (unknown?.[0] ?? 0) as number, ids: (unknown?.[1] ?? []) as string[] },
     message: message[0] === null ? null : STORED.toRecord(message),
   };

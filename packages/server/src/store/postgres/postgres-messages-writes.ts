@@ -5,6 +5,7 @@ import {
   changedMessageFields,
   contentColumns,
   messageError,
+  messageTime,
   newMessage,
   recounted,
   updateTime,
@@ -80,12 +81,13 @@ export const putMessage: OnDatabase<MessageStore['put']> = (
         transaction,
         project,
         key,
-        { thread: stored, isListed: found.isParticipant },
+        { thread: stored, isListed: found.isParticipant, lastSeenAt: found.lastSeenAt },
         write,
         context,
       );
     const made = await createThread(transaction, project, threadId, thread ?? {}, context);
-    return createMessage(transaction, project, key, { ...made, isListed: false }, write, context);
+    const target = { ...made, isListed: false, lastSeenAt: null };
+    return createMessage(transaction, project, key, target, write, context);
   });
 };
 
@@ -112,19 +114,21 @@ interface Target {
   readonly change?: Change;
   /** Whether the author is a participant. */
   readonly isListed: boolean;
+  /** The latest time up to which a user has seen the thread; null where it has no participants. */
+  readonly lastSeenAt: number | null;
 }
 
 async function createMessage(
   transaction: Transaction,
   project: ProjectKey,
   { threadId, id }: MessageKey,
-  { thread, change, isListed }: Target,
+  { thread, change, isListed, lastSeenAt }: Target,
   write: StoredMessageWrite,
   context: ConditionalContext,
 ): Promise<PutMessageOutcome> {
   const { now, revision } = context;
   const fields = newMessage(write, now);
-  const createdAt = write.createdAt ?? Math.max(now, thread.lastMessageAt ?? now);
+  const createdAt = messageTime(write, lastSeenAt, now);
   const lastMessageAt = Math.max(createdAt, thread.lastMessageAt ?? createdAt);
   const created: Change = { type: 'message.created', group: thread.groupId, thread: threadId, message: id };
   const changes = change === undefined ? [created] : [change, created];

@@ -7,6 +7,7 @@ import {
   changedMessageFields,
   groupError,
   messageError,
+  messageTime,
   newMessage,
   recounted,
   updateTime,
@@ -14,6 +15,7 @@ import {
 import { idSample, UNCHANGED, type Updated, type Written } from '../outcomes.ts';
 import type { MessageStore, StoredMessageWrite } from '../ports/messages.ts';
 import { preconditionFailure } from '../precondition.ts';
+import { latestSeen } from '../shown-participants.ts';
 import type { ConditionalContext } from '../write-context.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import { ELIGIBILITY, type EligibilityRow, toEligibility } from './sqlite-eligibility.ts';
@@ -156,7 +158,7 @@ export class MessageWrites {
     context: ConditionalContext,
   ): Written {
     const latest = thread.lastMessageAt;
-    const createdAt = write.createdAt ?? Math.max(context.now, latest ?? context.now);
+    const createdAt = messageTime(write, latestSeen(thread.shown), context.now);
     const creation = { ...write, createdAt } as Creation;
     this.insert(thread, id, creation, context);
     const activity = {

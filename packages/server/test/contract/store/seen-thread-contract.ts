@@ -120,6 +120,32 @@ export function seenThreadContract(lab: StoreLab): void {
     assert.equal(await unread(c, 'ann'), 1);
   });
 
+  test('a message is unread for everyone who saw the thread before, whatever the time of the clock', async () => {
+    const c = await withMessages();
+    await c.newMessage('t', 'own', { authorId: 'bob' }, { now: at(3) });
+    await c.newMessage('t', 'm4', {}, { now: at(3) });
+    assert.equal(await unread(c, 'bob'), 1, 'written in the millisecond of their own message');
+    await c.markSeen('t', 'bob', null, { now: at(9) });
+    await c.newMessage('t', 'm5', {}, { now: at(9) });
+    await c.newMessage('t', 'm6', {}, { now: at(8) });
+    assert.equal(
+      await unread(c, 'bob'),
+      2,
+      'written in the millisecond of the mark, and by an earlier clock',
+    );
+    await c.markSeen('t', 'bob', 'm5');
+    assert.equal(await unread(c, 'bob'), 1);
+    assert.deepEqual((await c.messageIds('t')).slice(-3), ['m4', 'm5', 'm6']);
+  });
+
+  test('a message that follows a removed one is unread for those who saw that', async () => {
+    const c = await withMessages();
+    await c.markSeen('t', 'bob', 'm3');
+    await c.deleteMessage('t', 'm3');
+    await c.newMessage('t', 'm4', {}, { now: at(3) });
+    assert.equal(await unread(c, 'bob'), 1);
+  });
+
   test('a thread shows the participants who have seen it most recently, and no more than the limit', async () => {
     const c = await Conversation.withThread(lab);
     const users = numbered('u', limits.PARTICIPANTS_SHOWN + 5);
