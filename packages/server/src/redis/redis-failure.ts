@@ -3,7 +3,7 @@ import { StoreUnavailableError } from '../values/engine-errors.ts';
 
 /** Errors of a Redis that cannot serve now. All other errors of Redis are defects of Rollcall. */
 const PASSING =
-  /^(LOADING|CLUSTERDOWN|MASTERDOWN|READONLY|TRYAGAIN|BUSY|MISCONF|OOM|NOREPLICAS|MOVED|ASK|NOAUTH|WRONGPASS|ERR max number of clients)\b/;
+  /^(LOADING|CLUSTERDOWN|MASTERDOWN|READONLY|TRYAGAIN|BUSY|MISCONF|OOM|NOREPLICAS|MOVED|ASK|NOAUTH|WRONGPASS|NOPERM|ERR max number of clients)\b/;
 /** Messages of the client without a connection, or with one that broke before the answer. */
 const NO_CONNECTION =
   /^(Stream isn't writeable|Connection is closed|Cluster isn't ready|Reached the max retries)/;

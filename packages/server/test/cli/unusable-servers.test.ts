@@ -81,6 +81,24 @@ describe('a Redis that cannot be used', { skip: skipsOwnRedis }, () => {
     assert.equal(await redis.command('DBSIZE'), 0);
   });
 
+  const lacking: Readonly<Record<string, readonly string[]>> = {
+    subscriptions: ['~*', '&*', '+@all', '-subscribe'],
+    'the channels of its prefix': ['~*', 'resetchannels', '+@all'],
+    scripts: ['~*', '&*', '+@all', '-@scripting'],
+    'the keys of its prefix': ['~other:*', '&*', '+@all'],
+  };
+  for (const [right, rules] of Object.entries(lacking))
+    test(`a start with an account of Redis without the right to ${right} fails with one line`, async (t) => {
+      const redis = await OwnRedis.start();
+      t.after(() => redis.remove());
+      await redis.command('ACL', 'SETUSER', 'rollcall', 'on', '>secret', ...rules);
+      const url = redis.url.replace('//', '//rollcall:secret@');
+      assert.match(
+        await failedStart({ ROLLCALL_REDIS_URL: url }),
+        /^rollcall: Redis: NOPERM .*no permissions.*\n$/,
+      );
+    });
+
   test('a start on a replica of Redis fails with one line, and a URL that names the replica and the master uses the master', async (t) => {
     const master = await OwnRedis.start('--repl-diskless-sync-delay', '0');
     t.after(() => master.remove());
