@@ -1,8 +1,10 @@
 /** The account of a Redis loses its rights or its password while the server runs, and gets them back. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { pino } from 'pino';
 import { OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
 import { type TestServer, withServer } from '../support/server.ts';
+import { until } from '../support/waiting.ts';
 
 /** The rights that docs/operations.md names. */
 const RIGHTS = '~rollcall:* &*rollcall:* -@all +@connection +@read +@write +@pubsub +@scripting +info'.split(
@@ -50,5 +52,17 @@ describe('an account of Redis', { skip: skipsOwnRedis }, () => {
       assert.equal((await server.request('GET', '/v1/groups/g/presence')).status, 503);
       await redis.command('ACL', 'SETUSER', 'app', '+@scripting');
       assert.equal(await statusOfUpdate(server), 200);
+    }));
+
+  test('the log names the reason why there is no connection, and presence is set when the password is valid again', () =>
+    withAccount(async (redis, server, lines) => {
+      await redis.command('ACL', 'SETUSER', 'app', 'resetpass', '>another');
+      await redis.command('CLIENT', 'KILL', 'USER', 'app');
+      await until('the log has the reason', async () => {
+        assert.equal(await statusOfUpdate(server), 503);
+        return lines.some((line) => /Redis: no connection: WRONGPASS/.test(line));
+      });
+      await redis.command('ACL', 'SETUSER', 'app', '>secret');
+      await until('presence is set', async () => (await statusOfUpdate(server)) === 200);
     }));
 });
