@@ -1,5 +1,6 @@
 /** Servers that respond and cannot be used: the start and `rollcall doctor` name the reason. */
 import assert from 'node:assert/strict';
+import process from 'node:process';
 import { describe, test } from 'node:test';
 import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
@@ -66,6 +67,38 @@ describe('a PostgreSQL with other tables', { skip: skipsPostgres }, () => {
         /^rollcall: the database has tables that schema version 0 has not \(relation "users" already exists\): another program's/,
       );
     }));
+});
+
+describe('a PostgreSQL whose role lacks rights', { skip: skipsPostgres }, () => {
+  const lacking: Readonly<Record<string, readonly [sql: string, reason: RegExp]>> = {
+    'the right to create tables': [
+      'REVOKE CREATE ON SCHEMA public FROM PUBLIC',
+      /permission denied for schema public/,
+    ],
+    'a schema in its search_path': ["ALTER ROLE $role SET search_path = ''", /no schema has been selected/],
+    'the right to tables of another role': [
+      'CREATE TABLE schema_migrations (number BIGINT)',
+      /permission denied for table schema_migrations/,
+    ],
+  };
+  for (const [right, [sql, reason]] of Object.entries(lacking))
+    test(`a start with a role without ${right} fails with one line that says who must own the database`, () =>
+      withDatabase((url) =>
+        withClient(url, async (client) => {
+          const role = `rollcall_test_role_${process.pid}`;
+          await client.query(`CREATE ROLE ${role} LOGIN`);
+          try {
+            await client.query(sql.replace('$role', role));
+            const own = new URL(url);
+            own.username = role;
+            const line = await failedStart({ ROLLCALL_DATABASE_URL: own.href });
+            assert.match(line, reason);
+            assert.match(line, /^rollcall: PostgreSQL at \S+ cannot be used: .*must own the database.*\n$/);
+          } finally {
+            await client.query(`DROP ROLE ${role}`);
+          }
+        }),
+      ));
 });
 
 describe('a Redis that cannot be used', { skip: skipsOwnRedis }, () => {
