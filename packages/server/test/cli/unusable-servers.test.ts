@@ -82,7 +82,7 @@ describe('a PostgreSQL whose role lacks rights', { skip: skipsPostgres }, () => 
     ],
   };
   for (const [right, [sql, reason]] of Object.entries(lacking))
-    test(`a start with a role without ${right} fails with one line that says who must own the database`, () =>
+    test(`a start with a role without ${right} fails with one line that names the required owner of the database`, () =>
       withDatabase((url) =>
         withClient(url, async (client) => {
           const role = `rollcall_test_role_${process.pid}`;
