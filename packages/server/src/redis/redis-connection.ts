@@ -22,11 +22,19 @@ export class RedisConnection {
   readonly #client: Redis | Cluster;
   readonly #cork = new TickCork();
   readonly #timings: RedisTimings;
+  /** Why the last attempt to connect failed; undefined while there is a connection. */
+  #disconnection: unknown;
 
   private constructor(target: RedisTarget, client: Redis | Cluster, user: RedisUser) {
     this.target = target;
     this.#client = client;
     this.#timings = new RedisTimings(user, () => client.status === 'ready');
+    client.on('error', (error) => {
+      this.#disconnection = error;
+    });
+    client.on('ready', () => {
+      this.#disconnection = undefined;
+    });
   }
 
   /** @throws StoreUnavailableError when none of the hosts answers and takes writes, or it does not have the database of the URL */
@@ -148,7 +156,7 @@ export class RedisConnection {
       return await (cluster === null ? reply : withinTime(reply, connectTimeoutMs + timeoutMs));
     } catch (error) {
       failure = error;
-      throw redisFailure(error);
+      throw redisFailure(error, this.#disconnection);
     } finally {
       this.#timings.ended(begun, failure);
     }

@@ -3,19 +3,22 @@ import { StoreUnavailableError } from '../values/engine-errors.ts';
 
 /** Errors of a Redis that cannot serve now. All other errors of Redis are defects of Rollcall. */
 const PASSING =
-  /^(LOADING|CLUSTERDOWN|MASTERDOWN|READONLY|TRYAGAIN|BUSY|MISCONF|OOM|NOREPLICAS|MOVED|ASK|NOAUTH|WRONGPASS|ERR max number of clients)\b/;
+  /^(LOADING|CLUSTERDOWN|MASTERDOWN|READONLY|TRYAGAIN|BUSY|MISCONF|OOM|NOREPLICAS|MOVED|ASK|NOAUTH|WRONGPASS|NOPERM|ERR max number of clients)\b/;
 /** Messages of the client without a connection, or with one that broke before the answer. */
 const NO_CONNECTION =
   /^(Stream isn't writeable|Connection is closed|Cluster isn't ready|Reached the max retries)/;
 
-/** Maps an error of the client: {@link StoreUnavailableError}, unless it is a defect. */
-export function redisFailure(error: unknown): Error {
+/**
+ * Maps an error of the client: {@link StoreUnavailableError}, unless it is a defect.
+ * @param reason why there is no connection, where that is known: the client's own error does not say it
+ */
+export function redisFailure(error: unknown, reason: unknown = error): Error {
   if (error instanceof StoreUnavailableError) return error;
   const { message } = error as Error;
   if (error instanceof ReplyError && !PASSING.test(message)) return error as Error;
-  return new StoreUnavailableError(`Redis: ${NO_CONNECTION.test(message) ? 'no connection' : message}`, {
-    cause: error,
-  });
+  if (NO_CONNECTION.test(message))
+    return new StoreUnavailableError('Redis: no connection', { cause: reason });
+  return new StoreUnavailableError(`Redis: ${message}`, { cause: error });
 }
 
 /** The reply. @throws StoreUnavailableError when it takes longer */

@@ -1,5 +1,6 @@
 /** Servers that respond and cannot be used: the start and `rollcall doctor` name the reason. */
 import assert from 'node:assert/strict';
+import process from 'node:process';
 import { describe, test } from 'node:test';
 import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
@@ -68,6 +69,38 @@ describe('a PostgreSQL with other tables', { skip: skipsPostgres }, () => {
     }));
 });
 
+describe('a PostgreSQL whose role lacks rights', { skip: skipsPostgres }, () => {
+  const lacking: Readonly<Record<string, readonly [sql: string, reason: RegExp]>> = {
+    'the right to create tables': [
+      'REVOKE CREATE ON SCHEMA public FROM PUBLIC',
+      /permission denied for schema public/,
+    ],
+    'a schema in its search_path': ["ALTER ROLE $role SET search_path = ''", /no schema has been selected/],
+    'the right to tables of another role': [
+      'CREATE TABLE schema_migrations (number BIGINT)',
+      /permission denied for table schema_migrations/,
+    ],
+  };
+  for (const [right, [sql, reason]] of Object.entries(lacking))
+    test(`a start with a role without ${right} fails with one line that names the required owner of the database`, () =>
+      withDatabase((url) =>
+        withClient(url, async (client) => {
+          const role = `rollcall_test_role_${process.pid}`;
+          await client.query(`CREATE ROLE ${role} LOGIN`);
+          try {
+            await client.query(sql.replace('$role', role));
+            const own = new URL(url);
+            own.username = role;
+            const line = await failedStart({ ROLLCALL_DATABASE_URL: own.href });
+            assert.match(line, reason);
+            assert.match(line, /^rollcall: PostgreSQL at \S+ cannot be used: .*must own the database.*\n$/);
+          } finally {
+            await client.query(`DROP ROLE ${role}`);
+          }
+        }),
+      ));
+});
+
 describe('a Redis that cannot be used', { skip: skipsOwnRedis }, () => {
   test('a start with the number of a database that Redis does not have fails with one line, and writes to no other database', async (t) => {
     const redis = await OwnRedis.start();
@@ -80,6 +113,24 @@ describe('a Redis that cannot be used', { skip: skipsOwnRedis }, () => {
     assert.match(await failedCheck('Redis', env), /DB index is out of range/);
     assert.equal(await redis.command('DBSIZE'), 0);
   });
+
+  const lacking: Readonly<Record<string, readonly string[]>> = {
+    subscriptions: ['~*', '&*', '+@all', '-subscribe'],
+    'the channels of its prefix': ['~*', 'resetchannels', '+@all'],
+    scripts: ['~*', '&*', '+@all', '-@scripting'],
+    'the keys of its prefix': ['~other:*', '&*', '+@all'],
+  };
+  for (const [right, rules] of Object.entries(lacking))
+    test(`a start with an account of Redis without the right to ${right} fails with one line`, async (t) => {
+      const redis = await OwnRedis.start();
+      t.after(() => redis.remove());
+      await redis.command('ACL', 'SETUSER', 'rollcall', 'on', '>secret', ...rules);
+      const url = redis.url.replace('//', '//rollcall:secret@');
+      assert.match(
+        await failedStart({ ROLLCALL_REDIS_URL: url }),
+        /^rollcall: Redis: NOPERM .*no permissions.*\n$/,
+      );
+    });
 
   test('a start on a replica of Redis fails with one line, and a URL that names the replica and the master uses the master', async (t) => {
     const master = await OwnRedis.start('--repl-diskless-sync-delay', '0');

@@ -19,11 +19,14 @@ const RESUBSCRIBED_AT_ONCE = 100;
  */
 export async function openRedisBroker({ url }: { readonly url: string }): Promise<Broker> {
   const connection = await RedisConnection.open(parseRedisUrl(url), 'broker');
+  let channels: RedisChannels | undefined;
   try {
-    const broker = new RedisBroker(connection, await openChannels(connection));
+    channels = await openChannels(connection);
+    const broker = new RedisBroker(connection, channels);
     await broker.subscribeCommon();
     return broker;
   } catch (error) {
+    channels?.close();
     connection.close();
     throw error;
   }

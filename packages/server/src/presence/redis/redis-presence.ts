@@ -44,9 +44,14 @@ const GROUPS_PER_STEP = 100;
  */
 export async function openRedisPresence({ url }: { readonly url: string }): Promise<PresenceStore> {
   const connection = await RedisConnection.open(parseRedisUrl(url), 'presence');
+  let channels: RedisChannels | undefined;
   try {
-    return new RedisPresence(connection, await openChannels(connection));
+    channels = await openChannels(connection);
+    const presence = new RedisPresence(connection, channels);
+    await presence.requireRights();
+    return presence;
   } catch (error) {
+    channels?.close();
     connection.close();
     throw error;
   }
@@ -73,6 +78,12 @@ class RedisPresence implements PresenceStore {
 
   get metrics(): readonly Metric[] {
     return [...this.#connection.metrics, this.#setting.batchSizes];
+  }
+
+  /** @throws StoreUnavailableError, ReplyError where the account may run no scripts, or has no right to the keys */
+  async requireRights(): Promise<void> {
+    // Nothing is due at the time 0, so nothing is claimed.
+    await this.#engine.onIndex('claim', this.#engine.keys.due(0), 0, 0, 1);
   }
 
   ping(): Promise<void> {

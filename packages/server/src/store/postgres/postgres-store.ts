@@ -3,7 +3,7 @@ import type { Store } from '../store.ts';
 import { StoreTimings } from '../store-timings.ts';
 import { PostgresConnection } from './connections/postgres-connection.ts';
 import { PostgresDatabase } from './connections/postgres-database.ts';
-import { toStoreFailure } from './connections/postgres-errors.ts';
+import { isWithoutRight, toStoreFailure } from './connections/postgres-errors.ts';
 import { LongReads } from './connections/postgres-snapshots.ts';
 import { type PostgresSettings, parsePostgresUrl } from './connections/postgres-url.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
@@ -74,9 +74,15 @@ async function prepare(
   try {
     await makeReady(connection);
   } catch (error) {
-    throw toStoreFailure(error);
+    throw isWithoutRight(error) ? withoutRight(settings, error as Error) : toStoreFailure(error);
   }
 }
+
+const withoutRight = ({ name }: PostgresSettings, cause: Error) =>
+  new Error(
+    `${name} cannot be used: ${cause.message}. The role of the URL must own the database and the tables (ALTER DATABASE … OWNER TO …), and its search_path must name a schema`,
+    { cause },
+  );
 
 type Ports = { readonly [Name in keyof typeof ports]: ReturnType<(typeof ports)[Name]> };
 

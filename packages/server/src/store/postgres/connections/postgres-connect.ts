@@ -20,6 +20,8 @@ export const PLANNER_SETTINGS = [
   'enable_hashjoin',
   'enable_mergejoin',
 ];
+/** What a statement means depends on these. A role or a database can have other values, for older programs. */
+const LANGUAGE_SETTINGS = ['standard_conforming_strings', 'array_nulls'];
 /** Whether the server is a standby: not a setting that can be changed. PostgreSQL has it since version 14. */
 const IN_HOT_STANDBY = 'in_hot_standby';
 
@@ -123,6 +125,7 @@ const sessionSettings = (settings: PostgresSettings, lockTimeoutMs: number): Set
   ['statement_timeout', settings.statementTimeoutMs],
   ['lock_timeout', lockTimeoutMs],
   ['idle_in_transaction_session_timeout', settings.idleInTransactionMs],
+  ...LANGUAGE_SETTINGS.map((name): Setting => [name, 'on']),
   ...PLANNER_SETTINGS.map((name): Setting => [name, 'off']),
 ];
 

@@ -52,6 +52,13 @@ export const isStatementTimeout = (error: unknown): boolean =>
 export const mayBeApplied = (error: unknown): boolean =>
   !(error instanceof DatabaseError) || UNKNOWN_END.test(error.code ?? 'XX');
 
+/** A right is missing (insufficient privilege), or there is no schema to create tables in (invalid schema name). */
+const WITHOUT_RIGHT = new Set(['42501', '3F000']);
+
+/** Whether the role of the connection may not do it. */
+export const isWithoutRight = (error: unknown): boolean =>
+  error instanceof DatabaseError && WITHOUT_RIGHT.has(error.code ?? '');
+
 /** The error that an operation rejects with: StoreUnavailableError where the server is unavailable, else the error itself. */
 export function toStoreFailure(error: unknown): unknown {
   if (!(error instanceof DatabaseError) || !UNAVAILABLE.test(error.code ?? '')) return error;
