@@ -3,7 +3,7 @@ import type { ProjectRecord, ProjectStore } from '../store/ports/projects.ts';
 import type { Basis } from './resolver.ts';
 
 /** A project whose tokens are verified with these secrets. */
-export interface KnownProject extends ProjectRecord, Basis {}
+interface KnownProject extends ProjectRecord, Basis {}
 
 interface Known {
   readonly project: { -readonly [Field in keyof KnownProject]: KnownProject[Field] };
