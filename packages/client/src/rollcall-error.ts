@@ -51,14 +51,22 @@ export class RollcallError extends Error {
   }
 }
 
-/** The error of a response, given its body. A gateway's response has no code of the table and gets one by its status. */
+/**
+ * The error of a response, given its body. A gateway's response has no code of the table and gets one by its status: 404 is that
+ * of a gateway that knows no server now, as while one starts again.
+ */
 export const errorOfResponse = ({ status, headers }: Response, body: string): RollcallError =>
-  errorIn(body, status >= 500 ? 'error' : 'invalid_request', `status ${status} without an error body`, {
-    status,
-    requestId: headers.get('x-request-id'),
-    retryAfterMs: retryAfterMs(headers.get('retry-after')),
-    aboutToken: status === 401 && headers.has('www-authenticate'),
-  });
+  errorIn(
+    body,
+    status === 404 || status >= 500 ? 'error' : 'invalid_request',
+    `status ${status} without an error body`,
+    {
+      status,
+      requestId: headers.get('x-request-id'),
+      retryAfterMs: retryAfterMs(headers.get('retry-after')),
+      aboutToken: status === 401 && headers.has('www-authenticate'),
+    },
+  );
 
 /** The error that a body describes; where it has none, the given code and message. */
 export function errorIn(
@@ -67,20 +75,23 @@ export function errorIn(
   message: string,
   details?: ErrorDetails,
 ): RollcallError {
-  const found = { error: code, message };
+  const { error, message: reason } = objectIn(body);
+  const codeIn = typeof error === 'string' ? (error as RollcallErrorCode) : code;
+  return new RollcallError(codeIn, typeof reason === 'string' ? reason : message, details);
+}
+
+/** The object that a JSON text has; an empty one where it is none. */
+export function objectIn(text: string): Readonly<Record<string, unknown>> {
   try {
-    const parsed = JSON.parse(body);
-    if (typeof parsed.error === 'string') found.error = parsed.error;
-    if (typeof parsed.message === 'string') found.message = parsed.message;
+    return Object(JSON.parse(text));
   } catch {
-    // Without JSON, there is no more to say than the status.
+    return {};
   }
-  return new RollcallError(found.error, found.message, details);
 }
 
 /** `Retry-After` in seconds or as a date. */
 function retryAfterMs(header: string | null): number | undefined {
   if (header === null) return undefined;
-  const ms = /^\d+$/.test(header.trim()) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
+  const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
   return Number.isFinite(ms) ? Math.min(Math.max(0, ms), RETRY_AFTER_MAX_MS) : undefined;
 }

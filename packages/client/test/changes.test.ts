@@ -7,7 +7,7 @@ import { until } from '../../server/test/support/waiting.ts';
 import { type Changes, changesOf, type RecordedChange } from '../src/changes/index.ts';
 import { Rollcall } from '../src/index.ts';
 import { rejects } from './support/rejects.ts';
-import { withScriptedClient } from './support/scripted-server.ts';
+import { respond, withScriptedClient } from './support/scripted-server.ts';
 import { cutStream, SOON, stream, written } from './support/scripted-streams.ts';
 
 const server = oneServer();
@@ -111,5 +111,24 @@ describe('changes of the client', () => {
     const [group, ...others] = await changes.groups(['none', 'g']);
     assert.deepEqual([group?.id, group?.name, others], ['g', 'G', []]);
     assert.deepEqual(await changes.users([]), []);
+  });
+
+  test('users with long IDs are read in requests of at most 8 KiB, which proxies take', async () => {
+    const { changes, project } = await followed();
+    const ids = Array.from({ length: 20 }, (_, index) => `${'🙂'.repeat(318)}${index + 10}`);
+    await project.seedUsers(...ids);
+    assert.deepEqual(new Set((await changes.users(ids)).map(({ id }) => id)), new Set(ids));
+    await withScriptedClient(
+      (request) => respond(request, 200, { users: [] }),
+      async (rollcall, { received }) => {
+        await changesOf(rollcall).users([...ids, ...ids.map((id) => id.slice(0, 200))]);
+        assert.deepEqual(
+          received.filter(({ url }) => url.length > 8_000),
+          [],
+        );
+        const sent = received.flatMap(({ url }) => new URL(url, 'http://a').searchParams.getAll('id'));
+        assert.deepEqual(sent, [...ids, '🙂'.repeat(100)]);
+      },
+    );
   });
 });

@@ -96,6 +96,39 @@ describe('errors', () => {
     );
   });
 
+  test('a 404 without an error code is of a gateway that knows no server now, and is retryable', async () => {
+    const texts = ['404 page not found\n', '', '{"message":"no Route matched with those values"}'];
+    for (const text of texts)
+      await withClient(
+        ({ response }) => response.writeHead(404).end(text),
+        async (rollcall) => {
+          const error = await failure(rollcall.users.get('ada', { retries: 0 }));
+          isOf(error, { code: 'error', status: 404, retryable: true, requestId: null });
+        },
+      );
+    const own = errorBody('invalid_request', 'there is no /v2 in this API');
+    await withClient(
+      (request) => respond(request, 404, own),
+      async (rollcall) =>
+        isOf(await failure(rollcall.users.get('ada')), { code: 'invalid_request', retryable: false }),
+    );
+  });
+
+  test('ifMatch is sent as the server made it, also where a proxy that compresses has made the ETag weak', async () => {
+    const script = (request: Received) =>
+      respond(request, 200, { id: 'g' }, request.method === 'GET' ? { etag: 'W/"1-a"' } : {});
+    await withClient(script, async (rollcall, { received }) => {
+      const { etag } = await rollcall.groups.getTagged('g');
+      await rollcall.groups.getIfChanged('g', etag);
+      await rollcall.groups.put('g', { name: 'G' }, { ifMatch: etag });
+      await rollcall.groups.delete('g', { ifMatch: '*' });
+      const [, read, write, removal] = received;
+      assert.equal(read?.headers['if-none-match'], 'W/"1-a"');
+      assert.equal(write?.headers['if-match'], '"1-a"');
+      assert.equal(removal?.headers['if-match'], '*');
+    });
+  });
+
   test('an incomplete response and a closed port have the code network', async () => {
     const cut = ({ response }: Received) => {
       response.writeHead(200, { 'content-length': '100' }).write('{"id"');

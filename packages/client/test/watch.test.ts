@@ -111,14 +111,15 @@ describe('a watch that lost its connection', () => {
       if (index === 1) return request.response.destroy();
       if (index === 2) return respond(request, 500, errorBody('error'));
       if (index === 3) return respond(request, 503, errorBody('error'), { 'retry-after': '0' });
+      if (index === 4) return respond(request, 404, null);
       return stream(request, arrived('e:1', 'ada'));
     };
     await watching(script, async ({ watch, server, retries }) => {
       assert.deepEqual(await take(watch, 2), ['snapshot', 'arrived ada']);
-      assert.equal(server.received.length, 5);
+      assert.equal(server.received.length, 6);
       assert.deepEqual(
         retries.map(({ error }) => error.status),
-        [0, 0, 500, 503],
+        [0, 0, 500, 503, 404],
       );
     });
   });

@@ -34,6 +34,8 @@ export type ChangesWatch = Watch<RecordedChange>;
 const PATH = '/v1/changes';
 /** Most IDs of one request. */
 const IDS_MAX = 100;
+/** The length of a query with several IDs: proxies take 8 KiB for the path and the query by default. */
+const QUERY_MAX = 7_000;
 
 /** The change feed of a client's project. Making one sends no request; it ends with the client. */
 // biome-ignore lint/complexity/useLiteralKeys: the transport is not part of the public type.
@@ -98,15 +100,31 @@ export class Changes {
     itemsOf: (body: Body) => Item[],
     options: CallOptions | undefined,
   ): Promise<Item[]> {
-    const left = [...new Set(ids)];
     const found: Item[] = [];
-    while (left.length > 0) {
-      const query = left.splice(0, IDS_MAX).map((id) => `id=${encodeURIComponent(id)}`);
-      const body = await this.#transport.json<Body>('GET', `/v1/${list}?${query.join('&')}`, options);
+    for (const query of queriesOf(ids)) {
+      const body = await this.#transport.json<Body>('GET', `/v1/${list}?${query}`, options);
       found.push(...itemsOf(body));
     }
     return found;
   }
+}
+
+/** Each ID once, in queries that the server and proxies take. */
+function* queriesOf(ids: Iterable<string>): Generator<string> {
+  let query = '';
+  let count = 0;
+  for (const id of new Set(ids)) {
+    const part = `id=${encodeURIComponent(id)}`;
+    if (count === IDS_MAX || (count > 0 && query.length + part.length > QUERY_MAX)) {
+      yield query;
+      query = '';
+      count = 0;
+    }
+    query += query && '&';
+    query += part;
+    count += 1;
+  }
+  if (count > 0) yield query;
 }
 
 const queryOf = ({ types, requestID, after, limit, group, user, actor }: ChangesPage) =>

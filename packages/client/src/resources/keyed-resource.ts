@@ -61,7 +61,9 @@ export abstract class KeyedResource<Value, Write, Creation, Creating = Done> ext
     options: (CallOptions & Precondition) | undefined,
     more?: Partial<Outgoing>,
   ): Promise<Body> {
-    const headers = { 'if-match': options?.ifMatch, 'if-none-match': options?.ifNoneMatch };
+    // A proxy that compresses the answer makes its ETag weak, and a weak one never matches.
+    const ifMatch = options?.ifMatch?.replace('W/', '');
+    const headers = { 'if-match': ifMatch, 'if-none-match': options?.ifNoneMatch };
     return this.transport.json(method, path, options, { headers, ...more });
   }
 

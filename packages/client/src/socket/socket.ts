@@ -1,7 +1,7 @@
 import { reasonOf } from '../http/deadline.ts';
 import { pause } from '../http/pause.ts';
 import { listen } from '../listen.ts';
-import { errorIn, RollcallError } from '../rollcall-error.ts';
+import { errorIn, objectIn, RollcallError } from '../rollcall-error.ts';
 import type { ReceivedEvent } from '../streams/received-event.ts';
 
 /** A frame without its `ref`. */
@@ -158,7 +158,7 @@ export class Socket {
 
   #receive(text: string): void {
     if (this.#isOver) return;
-    const { ref, error, watch, event = '', id = '', data } = answerOf(text);
+    const { ref, error, watch, event = '', id = '', data } = objectIn(text) as Answer;
     const pending = this.#pending.get(ref ?? 0);
     if (watch !== undefined) {
       const onEvent = this.#watches.get(watch);
@@ -178,14 +178,5 @@ export class Socket {
     for (const onEvent of this.#watches.values()) onEvent({ type: 'lost', data: error, id: '' });
     this.#watches.clear();
     this.#end(error);
-  }
-}
-
-/** The frame as JSON; a frame that is not JSON is ignored. */
-function answerOf(text: string): Answer {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return {};
   }
 }

@@ -69,8 +69,11 @@ export class Cors {
     exchange.setHeader('vary', 'Origin');
     const { origin = '' } = exchange.headers;
     if (!this.#any && !this.#allowed.has(origin)) return false;
-    exchange.setHeader('access-control-allow-origin', this.#any ? '*' : origin);
+    const allowed = this.#any ? '*' : origin;
+    exchange.setHeader('access-control-allow-origin', allowed);
     exchange.setHeader('access-control-expose-headers', EXPOSED);
+    // Without it, a page does not see that a request went over HTTP/2, and opens as few streams as HTTP/1.1 lets it have.
+    exchange.setHeader('timing-allow-origin', allowed);
     return true;
   }
 }

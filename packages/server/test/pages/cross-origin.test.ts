@@ -88,6 +88,27 @@ test('a page of another origin may send and read the headers that docs/api.md li
   );
 });
 
+test('a page of another origin sees with which protocol its requests went, so that it has more streams over HTTP/2', {
+  skip: skipsPages,
+}, async () => {
+  await withOrigin((origin) =>
+    withServer({ settings: { corsOrigins: origin } }, async ({ url }) => {
+      await visit(origin, {}, async ({ page }) => {
+        const protocol = await page.evaluate(async (address) => {
+          const measured = new Promise<PerformanceResourceTiming>((resolve) => {
+            const found = (list: PerformanceObserverEntryList) =>
+              resolve(list.getEntriesByName(address)[0] as PerformanceResourceTiming);
+            new PerformanceObserver(found).observe({ type: 'resource' });
+          });
+          await fetch(address);
+          return (await measured).nextHopProtocol;
+        }, `${url}/v1/client/viewer`);
+        assert.equal(protocol, 'http/1.1');
+      });
+    }),
+  );
+});
+
 test('docs/api.md lists every header that the server lets pages send and read', async () => {
   await withServer({ settings: { corsOrigins: '*' } }, async ({ request }) => {
     const { headers } = await request('OPTIONS', '/v1/client/presence', {

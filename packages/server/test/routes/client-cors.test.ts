@@ -127,6 +127,7 @@ describe('an answer of /v1/client', () => {
     const own = await browsers.named.get('/v1/client/viewer', { origin: PAGE });
     assert.equal(own.status, 200);
     assert.equal(own.headers['access-control-allow-origin'], PAGE);
+    assert.equal(own.headers['timing-allow-origin'], PAGE);
     const exposed = wordsOf(own, 'access-control-expose-headers');
     for (const name of [
       'x-request-id',
@@ -142,6 +143,7 @@ describe('an answer of /v1/client', () => {
       const answer = await browsers.named.get('/v1/client/viewer', headers);
       assert.equal(answer.status, 200);
       assert.deepEqual(corsOf(answer), []);
+      assert.equal(answer.headers['timing-allow-origin'], undefined);
       assert.equal(answer.headers.vary, 'Origin');
     }
   });
