@@ -1,8 +1,11 @@
 import type { Verified } from './resolver.ts';
 
-/** How many tokens are cached, and the longest header that is: together a bound on memory. */
-const MAX_ENTRIES = 10_000;
-const MAX_HEADER_LENGTH = 2_048;
+/** How much memory cached tokens may take: those of some 43,000 pages, where a token has a usual length. */
+const CACHED_MAX_BYTES = 40_000_000;
+/** The longest header that is cached. */
+const HEADER_MAX_LENGTH = 2_048;
+/** What a token takes beside its texts, as measured. Its claims are in the header, and in the caller once more. */
+const TOKEN_BYTES = 400;
 /** After this what a token was verified with is read again, so that changes of other processes take effect within a second. */
 const FRESH_MS = 1_000;
 /** Tokens that were not used for so long are removed, in milliseconds; when there is no room, those of the last second stay. */
@@ -25,6 +28,7 @@ export class VerifiedCache<C extends object> {
    * table again and again, and each refers to the next one until a full collection.
    */
   readonly #entries = new Map<string, Entry<C>>();
+  #bytes = 0;
   #sweptAt = 0;
   #generation = 0;
 
@@ -43,12 +47,13 @@ export class VerifiedCache<C extends object> {
 
   /** Caches a verified token; `startedAt` is when verifying began, because the store may have changed since. */
   put(header: string, verified: Verified<C>, startedAt: number, generation: number): void {
-    if (generation !== this.#generation || header.length > MAX_HEADER_LENGTH) return;
+    if (generation !== this.#generation || header.length > HEADER_MAX_LENGTH) return;
     this.#sweep(startedAt);
     const known = this.#entries.get(header);
     if (known === undefined) {
       this.#makeRoom();
       this.#entries.set(header, { verified, from: startedAt, usedAt: startedAt });
+      this.#bytes += bytesOf(header);
       return;
     }
     known.verified = verified;
@@ -59,25 +64,36 @@ export class VerifiedCache<C extends object> {
   clear(): void {
     this.#generation += 1;
     this.#entries.clear();
+    this.#bytes = 0;
   }
 
   /** Removes the tokens that were not used again, and those from before the clock was set back. */
   #sweep(now: number): void {
-    const unusedMax = this.#entries.size >= MAX_ENTRIES ? FRESH_MS : UNUSED_MAX_MS;
+    const unusedMax = this.#isFull ? FRESH_MS : UNUSED_MAX_MS;
     if (Math.abs(now - this.#sweptAt) < unusedMax) return;
     this.#sweptAt = now;
     for (const [header, { usedAt }] of this.#entries)
-      if (Math.abs(now - usedAt) >= unusedMax) this.#entries.delete(header);
+      if (Math.abs(now - usedAt) >= unusedMax) this.#remove(header);
   }
 
   #makeRoom(): void {
-    if (this.#entries.size < MAX_ENTRIES) return;
     for (const oldest of this.#entries.keys()) {
-      this.#entries.delete(oldest);
-      return;
+      if (!this.#isFull) return;
+      this.#remove(oldest);
     }
   }
+
+  get #isFull(): boolean {
+    return this.#bytes >= CACHED_MAX_BYTES;
+  }
+
+  #remove(header: string): void {
+    this.#entries.delete(header);
+    this.#bytes -= bytesOf(header);
+  }
 }
+
+const bytesOf = (header: string) => TOKEN_BYTES + 2 * header.length;
 
 /** `from` and `readAt` too, because a clock that was set back must not make an entry last. */
 function isValid({ verified, from }: Entry<unknown>, now: number): boolean {

@@ -178,33 +178,43 @@ test('a token that is rejected with project_not_found is verified again', () =>
     assert.equal((await authenticator.authenticate(header)).projectId, 'later');
   }));
 
-test('the cache of verified tokens has at most 10,000 headers of 2,048 characters: the oldest are removed, longer ones are not stored', () => {
+/** Headers that fill the cache of verified tokens: each counts as 4,400 bytes. */
+const FULL = Math.ceil(40_000_000 / 4_400);
+const longHeader = (name: string) => name.padEnd(2_000);
+
+test('the cache of verified tokens has room for 40,000 pages, and takes 40 MB at most: the oldest are removed, headers of more than 2,048 characters are not stored', () => {
   const cache = new VerifiedCache<Caller>();
   const caller = { actor: BY_TEST.actor, projectId: PROJECT.id, project: 1, sessionId: null };
   const verified = { caller, basis: { readAt: 1_000 }, endsAt: 5_000 };
-  for (let index = 0; index <= 10_000; index += 1)
-    cache.put(`header ${index}`, verified, 1_000, cache.generation);
-  assert.equal(cache.find('header 0', 1_000), undefined);
-  assert.equal(cache.find('header 1', 1_000), caller);
-  assert.equal(cache.find('header 10000', 1_000), caller);
-  cache.put('x'.repeat(2_049), verified, 1_000, cache.generation);
+  const put = (header: string) => cache.put(header, verified, 1_000, cache.generation);
+  const page = (index: number) => `page ${index}`.padEnd(250);
+  for (let index = 0; index < 40_000; index += 1) put(page(index));
+  assert.equal(cache.find(page(0), 1_000), caller);
+  for (let index = 0; index < FULL; index += 1) put(longHeader(`header ${index}`));
+  assert.equal(cache.find(page(0), 1_000), undefined);
+  assert.equal(cache.find(longHeader('header 0'), 1_000), caller);
+  put(longHeader('another'));
+  assert.equal(cache.find(longHeader('header 0'), 1_000), undefined);
+  assert.equal(cache.find(longHeader('header 1'), 1_000), caller);
+  put('x'.repeat(2_049));
   assert.equal(cache.find('x'.repeat(2_049), 1_000), undefined);
-  cache.put('x'.repeat(2_048), verified, 1_000, cache.generation);
+  put('x'.repeat(2_048));
   assert.equal(cache.find('x'.repeat(2_048), 1_000), caller);
 });
 
 test('where the cache of verified tokens is full, those that were not used for a second are removed first', () => {
   const cache = new VerifiedCache<Caller>();
   const caller = { actor: BY_TEST.actor, projectId: PROJECT.id, project: 1, sessionId: null };
-  const put = (header: string, now: number) =>
-    cache.put(header, { caller, basis: { readAt: now }, endsAt: 9_000 }, now, cache.generation);
-  for (let index = 0; index < 10_000; index += 1) put(`header ${index}`, 1_000);
+  const put = (name: string, now: number) =>
+    cache.put(longHeader(name), { caller, basis: { readAt: now }, endsAt: 9_000 }, now, cache.generation);
+  const find = (name: string, now: number) => cache.find(longHeader(name), now);
+  for (let index = 0; index < FULL; index += 1) put(`header ${index}`, 1_000);
   for (const used of ['header 0', 'header 7']) put(used, 2_500);
-  for (let index = 0; index < 9_998; index += 1) put(`later ${index}`, 2_600);
-  for (const header of ['header 0', 'header 7', 'later 0', 'later 9997'])
-    assert.equal(cache.find(header, 2_600), caller, header);
-  assert.equal(cache.find('header 7', 3_499), caller);
-  assert.equal(cache.find('header 7', 3_500), undefined);
+  for (let index = 0; index < FULL - 2; index += 1) put(`later ${index}`, 2_600);
+  for (const name of ['header 0', 'header 7', 'later 0', `later ${FULL - 3}`])
+    assert.equal(find(name, 2_600), caller, name);
+  assert.equal(find('header 7', 3_499), caller);
+  assert.equal(find('header 7', 3_500), undefined);
 });
 
 test('a closed authenticator is no longer subscribed to the broker', () =>
