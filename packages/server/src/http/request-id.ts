@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { limits } from '@rollcall/protocol';
 
-const USABLE_ID = new RegExp(`^[\\x21-\\x7e]{1,${limits.REQUEST_ID_MAX_LENGTH}}$`);
+/** The pattern of an ID that a request may bring: visible ASCII characters. */
+export const REQUEST_ID_PATTERN = `^[!-~]{1,${limits.REQUEST_ID_MAX_LENGTH}}$`;
+const USABLE_ID = new RegExp(REQUEST_ID_PATTERN);
 const PROCESS_PART = randomBytes(6).toString('base64url');
 let count = 0;
 

@@ -1,11 +1,11 @@
 /** The log lines of failures that repeat. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { pino } from 'pino';
 import { FailureLog } from '../../src/core/failure-log.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import type { Engine } from '../../src/wiring.ts';
 import { MovedClock } from '../support/moved-clock.ts';
+import { recordedLog } from '../support/recorded-log.ts';
 import { type AppCase, altered, withApp } from './app-case.ts';
 
 interface Line {
@@ -16,19 +16,16 @@ interface Line {
   readonly err: { readonly type: string; readonly message: string; readonly stack?: string };
 }
 
-const collecting = (lines: Line[], level = 'info') =>
-  pino({ level }, { write: (text) => void lines.push(JSON.parse(text)) });
-
 /** The lines that a server writes whose groups cannot be read. */
 async function failing(
   failure: () => Error,
   use: (appCase: AppCase, lines: Line[], request: (id: string) => Promise<unknown>) => Promise<void>,
 ): Promise<Line[]> {
-  const lines: Line[] = [];
+  const { log, lines } = recordedLog<Line>();
   const disturb = ({ store }: Engine) => ({
     store: altered(store, { groups: { find: () => Promise.reject(failure()) } }),
   });
-  await withApp({ disturb, log: collecting(lines) }, (appCase) =>
+  await withApp({ disturb, log }, (appCase) =>
     use(appCase, lines, (id) => appCase.call('GET', '/v1/groups/g', { headers: { 'x-request-id': id } })),
   );
   return lines;
@@ -106,9 +103,9 @@ describe('a line has', () => {
 
 describe('the log of failures', () => {
   test('the log of failures has lines of their own for a hundred kinds, and one for all others', () => {
-    const lines: Line[] = [];
+    const { log, lines } = recordedLog<Line>();
     const clock = new MovedClock();
-    const failures = new FailureLog(collecting(lines), clock);
+    const failures = new FailureLog(log, clock);
     for (let round = 0; round < 2; round += 1) {
       for (let kind = 0; kind < 150; kind += 1) failures.log.error({ err: away() }, `failure ${kind}`);
     }
@@ -128,8 +125,8 @@ describe('the log of failures', () => {
   });
 
   test('the log of failures distinguishes engines, levels and messages, but not numbers in the text', () => {
-    const lines: Line[] = [];
-    const failures = new FailureLog(collecting(lines), new MovedClock());
+    const { log, lines } = recordedLog<Line>();
+    const failures = new FailureLog(log, new MovedClock());
     const unavailable = (message: string) => ({ err: new StoreUnavailableError(message) });
     failures.log.error(unavailable('Redis: no answer within 20 ms'), 'a request failed');
     failures.log.error(unavailable('Redis: no answer within 21 ms'), 'a request failed');
@@ -144,8 +141,8 @@ describe('the log of failures', () => {
   });
 
   test('the log of failures writes a failure of a known kind that comes after it was closed', () => {
-    const lines: Line[] = [];
-    const failures = new FailureLog(collecting(lines), new MovedClock());
+    const { log, lines } = recordedLog<Line>();
+    const failures = new FailureLog(log, new MovedClock());
     for (let id = 1; id <= 3; id += 1)
       failures.log.error({ err: away(), reqId: `a${id}` }, 'a request failed');
     failures.close();
@@ -154,8 +151,8 @@ describe('the log of failures', () => {
   });
 
   test('the log of failures omits lines below its level, and writes all others', () => {
-    const lines: Line[] = [];
-    const failures = new FailureLog(collecting(lines, 'error'), new MovedClock());
+    const { log, lines } = recordedLog<Line>('error');
+    const failures = new FailureLog(log, new MovedClock());
     failures.log.warn({ err: away() }, 'a warning');
     failures.log.info('listening');
     assert.equal(failures.log.isLevelEnabled('debug'), false);

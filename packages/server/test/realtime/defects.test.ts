@@ -1,20 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Logger, pino } from 'pino';
 import { arrived } from '../../src/realtime/events/reader-event.ts';
 import { SharedEntries } from '../../src/realtime/events/shared-entries.ts';
 import { BY_TEST } from '../support/origin.ts';
+import { recordedLog } from '../support/recorded-log.ts';
 import { type StreamWorld, withStreams } from './stream-world.ts';
 
 interface Line {
   readonly level: number;
   readonly groupId?: string;
   readonly err?: { readonly message: string };
-}
-
-function listening(): { log: Logger; lines: Line[] } {
-  const lines: Line[] = [];
-  return { lines, log: pino({ level: 'error' }, { write: (text) => lines.push(JSON.parse(text)) }) };
 }
 
 /** The causes of an exception in a stream. */
@@ -28,7 +23,7 @@ const OCCASIONS: Readonly<Record<string, (world: StreamWorld) => unknown>> = {
 describe('an exception in a stream', () => {
   for (const [occasion, happen] of Object.entries(OCCASIONS)) {
     test(`an exception at ${occasion} of one stream ends that stream, and is logged`, async () => {
-      const { log, lines } = listening();
+      const { log, lines } = recordedLog<Line>('error');
       await withStreams({ log, users: ['a', 'b'] }, async (world) => {
         const viewer = { viewer: { userId: 'b' } };
         const [broken, host] = [await world.open(viewer), await world.open()];

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { type Logger, pino } from 'pino';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { BY_TEST } from '../support/origin.ts';
+import { recordedLog } from '../support/recorded-log.ts';
 import { testSettings } from '../support/server.ts';
 import type { SimulatedSink } from './simulated-sink.ts';
 import { type StreamWorld, withStreams } from './stream-world.ts';
@@ -16,12 +16,6 @@ describe('an engine that is away from many groups', () => {
     readonly level: number;
     readonly groups?: number;
     readonly err?: { readonly message: string };
-  }
-
-  function listening(): { log: Logger; lines: Line[] } {
-    const lines: Line[] = [];
-    const log = pino({ level: 'info' }, { write: (text) => lines.push(JSON.parse(text)) });
-    return { log, lines };
   }
 
   async function openAll(world: StreamWorld, count = GROUPS): Promise<SimulatedSink[]> {
@@ -47,7 +41,7 @@ describe('an engine that is away from many groups', () => {
   }
 
   test('the log has one line when the engine goes away, and one when it is back', async () => {
-    const { log, lines } = listening();
+    const { log, lines } = recordedLog<Line>();
     await withStreams({ log }, async (world) => {
       const { seen, sinks } = await interrupted(world);
       for (let tick = 0; tick < 4; tick += 1) await nextIteration();
@@ -75,7 +69,7 @@ describe('an engine that is away from many groups', () => {
   });
 
   test('the log repeats once a minute that the engine is away', async () => {
-    const { log, lines } = listening();
+    const { log, lines } = recordedLog<Line>();
     await withStreams({ log }, async (world) => {
       await interrupted(world);
       await world.pass(150);
@@ -87,7 +81,7 @@ describe('an engine that is away from many groups', () => {
   });
 
   test('the log reports the end of the interruption when the waiting readers are gone', async () => {
-    const { log, lines } = listening();
+    const { log, lines } = recordedLog<Line>();
     await withStreams({ log }, async (world) => {
       await interrupted(world);
       await world.pass(2);
@@ -102,7 +96,7 @@ describe('an engine that is away from many groups', () => {
   });
 
   test('the log has no interruption of a group without readers, as of a deleted project', async () => {
-    const { log, lines } = listening();
+    const { log, lines } = recordedLog<Line>();
     await withStreams({ log }, async (world) => {
       for (const sink of await openAll(world)) sink.onEnd();
       await world.pass(2);
@@ -122,7 +116,7 @@ describe('an engine that is away from many groups', () => {
     ['groups', 'exists'],
   ] as const) {
     test(`the interruption lasts until the store answers ${port}.${question}`, async () => {
-      const { log, lines } = listening();
+      const { log, lines } = recordedLog<Line>();
       await withStreams({ log }, async (world) => {
         const seen = watched(world.engine.presence);
         const [sink] = await openAll(world, 1);

@@ -20,6 +20,7 @@ import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
 import { operationsOf, type StreamDefinition } from '../operation.ts';
 import type { Reply } from '../reply.ts';
+import { REQUEST_ID_PATTERN } from '../request-id.ts';
 import { PageQuery } from '../schemas.ts';
 import { answerStream, checkStream, isStreamRequest, lastEventId, watchingHost } from '../streams.ts';
 
@@ -34,7 +35,7 @@ const TYPE_EXPECTED = 'types of changes with commas between them, such as user.c
 const ACTOR_EXPECTED = 'a kind of actor, such as client_token, or kind:id';
 
 const RequestId = text({
-  pattern: `^[!-~]{1,${limits.REQUEST_ID_MAX_LENGTH}}$`,
+  pattern: REQUEST_ID_PATTERN,
   description: `a string of 1 to ${limits.REQUEST_ID_MAX_LENGTH} visible ASCII characters`,
 });
 
