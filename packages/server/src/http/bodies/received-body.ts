@@ -18,7 +18,6 @@ export class ReceivedBody {
   #piece: Buffer | null = null;
   #filled = 0;
   #length = 0;
-  #isRejected = false;
 
   /** @param isAnonymous its request has no token */
   constructor(memory: BodyMemory, isAnonymous = false) {
@@ -30,18 +29,11 @@ export class ReceivedBody {
     return this.#length;
   }
 
-  /** Whether there was no memory for a part of the body. It is empty then. */
-  get isRejected(): boolean {
-    return this.#isRejected;
-  }
-
-  /** Adds a chunk, which the body owns from then on. False when there is no memory for it: then the body is given up. */
+  /** Adds a chunk, which the body owns from then on. False when there is no memory for it: then all of the body is released. */
   add(chunk: Uint8Array): boolean {
-    if (this.#isRejected) return false;
     const length = this.#length + chunk.length;
     if (!this.#memory.grow(this.#length, length, this.#isAnonymous)) {
       this.release();
-      this.#isRejected = true;
       return false;
     }
     this.#length = length;
