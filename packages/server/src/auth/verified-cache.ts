@@ -13,7 +13,6 @@ const UNUSED_MAX_MS = 60_000;
 
 interface Entry<C> {
   verified: Verified<C>;
-  from: number;
   usedAt: number;
 }
 
@@ -40,25 +39,24 @@ export class VerifiedCache<C extends object> {
   /** The caller, when what the header was verified with was read less than a second ago and its token has not ended since. */
   find(header: string, now: number): C | undefined {
     const entry = this.#entries.get(header);
-    if (entry === undefined || !isValid(entry, now)) return undefined;
+    if (entry === undefined || !isValid(entry.verified, now)) return undefined;
     entry.usedAt = now;
     return entry.verified.caller;
   }
 
-  /** Caches a verified token; `startedAt` is when verifying began, because the store may have changed since. */
-  put(header: string, verified: Verified<C>, startedAt: number, generation: number): void {
+  /** Caches a verified token. */
+  put(header: string, verified: Verified<C>, now: number, generation: number): void {
     if (generation !== this.#generation || header.length > HEADER_MAX_LENGTH) return;
-    this.#sweep(startedAt);
+    this.#sweep(now);
     const known = this.#entries.get(header);
     if (known === undefined) {
       this.#makeRoom();
-      this.#entries.set(header, { verified, from: startedAt, usedAt: startedAt });
+      this.#entries.set(header, { verified, usedAt: now });
       this.#bytes += bytesOf(header);
       return;
     }
     known.verified = verified;
-    known.from = startedAt;
-    known.usedAt = startedAt;
+    known.usedAt = now;
   }
 
   clear(): void {
@@ -95,8 +93,6 @@ export class VerifiedCache<C extends object> {
 
 const bytesOf = (header: string) => TOKEN_BYTES + 2 * header.length;
 
-/** `from` and `readAt` too, because a clock that was set back must not make an entry last. */
-function isValid({ verified, from }: Entry<unknown>, now: number): boolean {
-  const { basis, endsAt } = verified;
-  return now >= from && now < endsAt && now >= basis.readAt && now < basis.readAt + FRESH_MS;
-}
+/** Not before the read: a clock that was set back must not make it last. */
+const isValid = ({ basis, endsAt }: Verified<unknown>, now: number) =>
+  now < endsAt && now >= basis.readAt && now < basis.readAt + FRESH_MS;
