@@ -60,12 +60,8 @@ export function createAuthenticator({ store, broker, clock }: Parts) {
       const token = bearerToken(header);
       return (await resolve(token, customerKinds, clock.now())).caller;
     },
-    /** Unsubscribes from the broker and clears the cache. Idempotent. */
-    close() {
-      unsubscribe();
-      data.clear();
-      client.clear();
-    },
+    /** Unsubscribes from the broker. Idempotent. */
+    close: unsubscribe,
   };
 }
 
