@@ -16,7 +16,7 @@ const invalid = () =>
 const expired = () =>
   tokenFailure('expired_access_token', 'the access token is expired or revoked; request another one');
 
-export function accessTokenResolver(store: Store): Resolver<Caller> {
+export function accessTokenResolver(store: Store): Resolver<Verified<Caller>> {
   const serviceKey = serviceKeyOf(store);
   return (token, now) =>
     Object.hasOwn(token.claims, SESSION_CLAIM) ? callerOf(store, serviceKey, token, now) : null;

@@ -24,7 +24,7 @@ interface Parts {
 /** Reads the Authorization header of every request. Changes that the broker publishes take effect at once, others within a second. */
 export function createAuthenticator({ store, broker, clock }: Parts) {
   const projects = new KnownProjects(store.projects, clock);
-  const data = cached<Caller>(clock, [
+  const data = cached<Caller, Verified<Caller>>(clock, [
     rejectClientToken,
     projectTokenResolver(projects, PROJECT_TOKEN),
     projectTokenResolver(projects, APP_TOKEN),
@@ -58,7 +58,7 @@ export function createAuthenticator({ store, broker, clock }: Parts) {
     /** The caller of `/v1/projects`, which only a customer token opens. @throws ServiceError 401 (a rejection) */
     async authenticateCustomer(header: string | undefined): Promise<CustomerCaller> {
       const token = bearerToken(header);
-      return (await resolve(token, customerKinds, clock.now())).caller;
+      return resolve(token, customerKinds, clock.now());
     },
     /** Unsubscribes from the broker. Idempotent. */
     close: unsubscribe,
@@ -66,10 +66,7 @@ export function createAuthenticator({ store, broker, clock }: Parts) {
 }
 
 /** Verifies tokens of these kinds, and caches their callers. */
-function cached<C extends object, V extends Verified<C> = Verified<C>>(
-  clock: Clock,
-  kinds: readonly Resolver<C, V>[],
-) {
+function cached<C extends object, V extends Verified<C>>(clock: Clock, kinds: readonly Resolver<V>[]) {
   const cache = new VerifiedCache<C>();
 
   async function verified(header: string | undefined): Promise<V> {
@@ -93,11 +90,7 @@ function cached<C extends object, V extends Verified<C> = Verified<C>>(
 }
 
 /** Tries one kind after the other. @throws ServiceError `invalid_access_token` for a token of another kind (a rejection) */
-async function resolve<C, V extends Verified<C>>(
-  token: Jwt,
-  kinds: readonly Resolver<C, V>[],
-  now: number,
-): Promise<V> {
+async function resolve<V>(token: Jwt, kinds: readonly Resolver<V>[], now: number): Promise<V> {
   for (const kind of kinds) {
     const verified = kind(token, now);
     if (verified !== null) return verified;

@@ -16,7 +16,7 @@ export const rejectClientToken: Resolver<never> = (token) =>
 /** Tokens with `user_id`; all other tokens are of other kinds. */
 export function clientTokenResolver(
   projects: KnownProjects,
-): Resolver<AuthenticatedClient, VerifiedOfProject<AuthenticatedClient>> {
+): Resolver<VerifiedOfProject<AuthenticatedClient>> {
   return (token, now) => {
     if (!isClientToken(token)) return null;
     const kind = [PROJECT_TOKEN, APP_TOKEN].find(({ claim }) => Object.hasOwn(token.claims, claim));

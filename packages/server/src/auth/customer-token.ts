@@ -4,7 +4,7 @@ import type { Store } from '../store/store.ts';
 import { SESSION_CLAIM } from './access-token.ts';
 import type { Jwt } from './jwt.ts';
 import { APP_TOKEN, PROJECT_TOKEN } from './project-token.ts';
-import { isClientToken, isId, otherKind, type Resolver, type Verified } from './resolver.ts';
+import { isId, otherKind, type Resolver } from './resolver.ts';
 import { isSignedWith, secretKey } from './signature.ts';
 import { tokenLife } from './token-life.ts';
 
@@ -22,25 +22,16 @@ export const rejectDataToken: Resolver<never> = ({ claims }) =>
 const invalid = (why: string) => tokenFailure('invalid_customer_token', `the customer token ${why}`);
 
 export function customerTokenResolver(store: Store): Resolver<CustomerCaller> {
-  return (token, now) => {
-    if (isClientToken(token) || !Object.hasOwn(token.claims, CUSTOMER_CLAIM)) return null;
-    return callerOf(store, token, now);
-  };
+  return (token, now) => (Object.hasOwn(token.claims, CUSTOMER_CLAIM) ? callerOf(store, token, now) : null);
 }
 
-async function callerOf(store: Store, token: Jwt, now: number): Promise<Verified<CustomerCaller>> {
+async function callerOf(store: Store, token: Jwt, now: number): Promise<CustomerCaller> {
   const customerId = token.claims[CUSTOMER_CLAIM];
   const customer = isId(customerId) ? await store.customers.find(customerId) : null;
   // One message for both: whether a customer exists is not for strangers to find out.
   if (customer === null || !isSignedWith(token, secretKey(customer.secret))) {
     throw invalid("is not signed with a customer's secret");
   }
-  const life = tokenLife(token.claims, now);
-  if (life.state !== 'current') throw invalid('is not within its time');
-  const actor = { kind: 'customer_token', id: customer.id } as const;
-  return {
-    caller: Object.freeze({ actor, customerId: customer.id }),
-    basis: { readAt: now },
-    endsAt: life.endsAt,
-  };
+  if (tokenLife(token.claims, now).state !== 'current') throw invalid('is not within its time');
+  return { actor: { kind: 'customer_token', id: customer.id }, customerId: customer.id };
 }

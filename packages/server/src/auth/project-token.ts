@@ -35,7 +35,10 @@ export const APP_TOKEN: ProjectTokenKind = {
   invalid: 'invalid_app_token',
 };
 
-export function projectTokenResolver(projects: KnownProjects, kind: ProjectTokenKind): Resolver<Caller> {
+export function projectTokenResolver(
+  projects: KnownProjects,
+  kind: ProjectTokenKind,
+): Resolver<Verified<Caller>> {
   return (token, now) =>
     Object.hasOwn(token.claims, kind.claim) ? callerOf(projects, kind, token, now) : null;
 }

@@ -25,7 +25,7 @@ export interface VerifiedOfProject<C> extends Verified<C> {
  * Verifies tokens of one kind: null means "of another kind", a rejection with a ServiceError "of this kind, and invalid". `now` is in
  * milliseconds since the epoch.
  */
-export type Resolver<C, V extends Verified<C> = Verified<C>> = (token: Jwt, now: number) => Promise<V> | null;
+export type Resolver<V> = (token: Jwt, now: number) => Promise<V> | null;
 
 const isValidId = acceptor(Id);
 
