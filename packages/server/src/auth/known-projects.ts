@@ -3,12 +3,8 @@ import type { ProjectRecord, ProjectStore } from '../store/ports/projects.ts';
 import type { Basis } from './resolver.ts';
 
 /** A project whose tokens are verified with these secrets. */
-interface KnownProject extends ProjectRecord, Basis {}
-
-interface Known {
-  readonly project: { -readonly [Field in keyof KnownProject]: KnownProject[Field] };
-  /** The number of the last read that returned it. */
-  read: number;
+interface KnownProject extends ProjectRecord, Basis {
+  readAt: number;
 }
 
 /** How many projects are remembered: a bound on memory. */
@@ -17,13 +13,13 @@ const PROJECTS_MAX = 10_000;
 /**
  * The projects as they were read last. A project whose secrets are the same as before is the same object, with a later `readAt`: so
  * one read renews all tokens that were verified with it, whose signatures do not change. After a read that finds another secret, or no
- * project, the earlier object is renewed no more.
+ * project, the earlier object is renewed no more. Reads can be answered in another order than they began: tokens are verified again sooner
+ * then.
  */
 export class KnownProjects implements Pick<ProjectStore, 'find'> {
   readonly #store: Pick<ProjectStore, 'find'>;
   readonly #clock: Clock;
-  readonly #known = new Map<string, Known>();
-  #reads = 0;
+  readonly #known = new Map<string, KnownProject>();
 
   constructor(store: Pick<ProjectStore, 'find'>, clock: Clock) {
     this.#store = store;
@@ -32,18 +28,13 @@ export class KnownProjects implements Pick<ProjectStore, 'find'> {
 
   /** Reads the project each time. @throws StoreUnavailableError (a rejection) */
   async find(id: string): Promise<KnownProject | null> {
-    this.#reads += 1;
-    const read = this.#reads;
     const readAt = this.#clock.now();
     const record = await this.#store.find(id);
     const known = this.#known.get(id);
     const project = record === null ? null : { ...record, readAt };
-    // Reads can be answered in another order than they began.
-    if (known !== undefined && known.read > read) return project;
-    if (known !== undefined && project !== null && hasSameSecrets(known.project, project)) {
-      known.project.readAt = readAt;
-      known.read = read;
-      return known.project;
+    if (known !== undefined && project !== null && hasSameSecrets(known, project)) {
+      known.readAt = readAt;
+      return known;
     }
     this.#known.delete(id);
     if (project === null) return null;
@@ -51,7 +42,7 @@ export class KnownProjects implements Pick<ProjectStore, 'find'> {
       if (this.#known.size < PROJECTS_MAX) break;
       this.#known.delete(oldest);
     }
-    this.#known.set(id, { project, read });
+    this.#known.set(id, project);
     return project;
   }
 }

@@ -95,11 +95,14 @@ test('a read of a project that is answered after a later one renews no token of 
 
 test('a credential change of this process takes effect at once', () =>
   withAuth(async (auth) => {
-    const { authenticator, projects } = auth;
+    const { authenticator, projects, seconds } = auth;
     const header = await bearer(auth);
+    const page = `Bearer ${forgedToken({ project_id: PROJECT.id, user_id: 'ada', iat: seconds() }, { secret: PROJECT.secret })}`;
     await authenticator.authenticate(header);
+    await authenticator.authenticateClient(page);
     await projects.rotateSecret(owner, PROJECT.id, 0);
     await assertTokenFailure(() => authenticator.authenticate(header), 'invalid_project_token');
+    await assertTokenFailure(() => authenticator.authenticateClient(page), 'invalid_project_token');
     await projects.remove(owner, PROJECT.id);
     await assertTokenFailure(() => authenticator.authenticate(header), 'project_not_found');
   }));
@@ -200,6 +203,9 @@ test('the cache of verified tokens has room for 40,000 pages, and takes 40 MB at
   assert.equal(cache.find('x'.repeat(2_049), 1_000), undefined);
   put('x'.repeat(2_048));
   assert.equal(cache.find('x'.repeat(2_048), 1_000), caller);
+  cache.clear();
+  for (let index = 0; index < FULL; index += 1) put(longHeader(`header ${index}`));
+  assert.equal(cache.find(longHeader('header 0'), 1_000), caller);
 });
 
 test('where the cache of verified tokens is full, those that were not used for a second are removed first', () => {
