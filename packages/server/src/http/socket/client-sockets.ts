@@ -127,6 +127,7 @@ export class ClientSockets {
     this.#projects.tick();
     for (const project of this.#unfollowed) this.#access.request(project, null);
     this.#unfollowed.clear();
+    this.#access.tick();
     if (this.#ticks % ACCESS_CHECK_TICKS > 0) return;
     for (const { project } of this.#loggedIn) this.#access.request(project, null);
   }
