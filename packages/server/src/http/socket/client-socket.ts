@@ -292,7 +292,8 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
     this.writer.send(rejectedFrame(refOf(frame), visible));
     if (answer.status === 429 && !(answer instanceof RateLimitError))
       this.close(SOCKET_CLOSES.tooFast, visible.code);
-    else if (visible.code === 'user_not_found' && this.#login !== null) this.#parts.checkAccess(this);
+    else if (visible.code === 'user_not_found' && this.#login !== null)
+      this.#parts.checkAccess(this.#login.writer);
   }
 
   #leaveGroup(groupId: string, error: ServiceError): void {

@@ -67,8 +67,7 @@ export class ClientSockets {
       countFrame: ({ projectId }) => this.#rateLimit?.countFrame(rateLimitKey('client', projectId)),
       loggedIn: (socket) => this.#onLogin(socket),
       closed: (socket) => this.#closed(socket),
-      checkAccess: ({ request: { caller, viewer } }) =>
-        this.#access.request(caller.project, viewer === undefined ? null : [viewer.userId]),
+      checkAccess: ({ project, userId }) => this.#access.request(project, [userId]),
     };
   }
 

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { Broker } from '../../broker/broker.ts';
 import type { Settings } from '../../config/settings.ts';
+import type { ClientCaller } from '../../core/caller.ts';
 import type { ClientConversation } from '../../core/client-conversation.ts';
 import type { ClientSessions } from '../../core/client-session.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -35,5 +36,5 @@ export interface SocketParts<Socket> {
   /** Called once, for whatever reason. */
   closed(socket: Socket): void;
   /** The user may have lost access. */
-  checkAccess(socket: Socket): void;
+  checkAccess(user: Pick<ClientCaller, 'project' | 'userId'>): void;
 }
