@@ -39,8 +39,13 @@ test('a durable update waits for the one before it of its region, so that the la
   clock.move(1_000);
   await Promise.all(answers);
   assert.deepEqual(written, ['1', '3']);
-  updates.close();
-  assert.equal(clock.timers, 0);
+  answers.push(updates.put(writer, at('4')));
+  assert.deepEqual(written, ['1', '3'], 'less than a second after the one before');
+  clock.move(1_000);
+  await Promise.all(answers);
+  assert.deepEqual(written, ['1', '3', '4']);
+  clock.move(1_000);
+  assert.equal(clock.timers, 0, 'no update waits');
 });
 
 test('a durable update that waits when its socket closes is stored after the one before it, also where that is rejected', async () => {
