@@ -43,6 +43,16 @@ test('a thread that dies while it reads makes that request 503', async () => {
   assert.equal(worker.isAlive, false);
 });
 
+test('an unexpected failure of a thread that reads is thrown with its cause, and the thread goes on', async () => {
+  await using worker = closing(new BodyWorker());
+  await assert.rejects(worker.read({ name: 'none' as 'groupWrite', parts: [] }), (error: Error) => {
+    assert.match(String(error.stack), /readLargeBody/);
+    return error instanceof TypeError;
+  });
+  const reading = await worker.read({ name: 'groupWrite', parts: bodyOf('{"name":"G"}').takeParts() });
+  assert.equal(reading.type, 'read');
+});
+
 test('closing makes the requests whose bodies wait 503, of every project', async () => {
   const threads = new BodyThreads(log);
   const readings = [1, 1, 1, 2, 2, 3].map((project) =>

@@ -28,9 +28,7 @@ export type BodyReading =
   /** The body is no JSON object; the message is safe to show. */
   | { readonly type: 'malformed'; readonly message: string };
 
-export type FromBodyThread =
-  | BodyReading
-  | { readonly type: 'failed'; readonly message: string; readonly stack: string | undefined };
+export type FromBodyThread = BodyReading | { readonly type: 'failed'; readonly error: unknown };
 
 /** Parses and checks a body. For a thread: the largest takes seconds. */
 export function readLargeBody({ name, parts }: BodyTask): BodyReading {

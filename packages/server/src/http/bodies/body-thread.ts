@@ -7,8 +7,7 @@ function read(task: BodyTask): FromBodyThread {
   try {
     return readLargeBody(task);
   } catch (error) {
-    const { message, stack } = error as Error;
-    return { type: 'failed', message, stack };
+    return { type: 'failed', error };
   }
 }
 

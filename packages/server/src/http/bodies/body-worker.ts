@@ -15,9 +15,9 @@ export class BodyWorker extends TaskWorker<BodyTask, FromBodyThread> {
 
   /** Reads one body, not before the previous one is done. @throws ServiceError 503 when the thread dies, for lack of memory, for example */
   async read(task: BodyTask): Promise<BodyReading> {
-    const message = await this.run(task, transferable(...task.parts));
-    if (message.type !== 'failed') return message;
-    throw Object.assign(new Error(message.message), { stack: message.stack });
+    const reading = await this.run(task, transferable(...task.parts));
+    if (reading.type === 'failed') throw reading.error;
+    return reading;
   }
 
   override close(): Promise<void> {
