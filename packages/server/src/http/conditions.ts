@@ -4,14 +4,11 @@ import type { Precondition, Revision } from '../store/precondition.ts';
 import type { Exchange } from './exchange.ts';
 import { NOT_MODIFIED } from './reply.ts';
 
-const UNCONDITIONAL: Precondition = Object.freeze({});
-
 export const etag = (revision: Revision) => `"${revision}"`;
 
 export function precondition(headers: IncomingHttpHeaders): Precondition {
   const ifMatch = headers['if-match'];
   const ifNoneMatch = headers['if-none-match'];
-  if (ifMatch === undefined && ifNoneMatch === undefined) return UNCONDITIONAL;
   return {
     ...(ifMatch !== undefined && { ifMatch: revisions(ifMatch, false) }),
     ...(ifNoneMatch !== undefined && { ifNoneMatch: revisions(ifNoneMatch, true) }),
