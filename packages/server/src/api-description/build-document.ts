@@ -1,6 +1,5 @@
 import manifest from '../../package.json' with { type: 'json' };
 import type { AnyOperation } from '../http/operation.ts';
-import { Failure } from '../http/schemas.ts';
 import { INTRODUCTION, SECURITY_SCHEMES } from './introduction.ts';
 import { underOlderName } from './older-names.ts';
 import type { Operation } from './openapi-document.ts';
@@ -15,7 +14,6 @@ export type OpenApiDocument = ReturnType<typeof buildDocument>;
 /** Describes the operations, those of groups under the older name too. */
 export function buildDocument(operations: readonly AnyOperation[]) {
   const schemas = new SchemaComponents();
-  schemas.describe(Failure);
   /** By path, then by method in lower case. */
   const paths: Record<string, Record<string, Operation>> = {};
   const described = [...operations, ...operations.flatMap(underOlderName)];
