@@ -29,6 +29,8 @@ const JSON_READING = [
   'text/event-streams',
   'application/text/event-stream',
   'text/*, text/event-stream;q=0',
+  'text/*, application/json',
+  'text/event-stream;q=0, text/event-stream',
 ];
 
 test('an Accept header that prefers text/event-stream gets the stream', () => {

@@ -20,13 +20,20 @@ suite('query strings', () => {
     assert.deepEqual({ ...parseQueryString('a=1&b=2&a=3&a=') }, { a: ['1', '3', ''], b: '2' });
   });
 
+  test('a parameter of a query string without a value has an empty one, and there can be empty pairs', () => {
+    assert.deepEqual({ ...parseQueryString('a&&flag&b=1&') }, { a: '', flag: '', b: '1' });
+  });
+
   test('a query string can have parameters with the names of object members', () => {
     assert.deepEqual(Object.keys(parseQueryString('__proto__=1&toString=2')), ['__proto__', 'toString']);
   });
 
-  test('a query string with an escape that does not decode is malformed', () => {
-    for (const text of ['a=%ZZ', 'a=%', 'a=%C3', 'a=%FF', 'b=1&%FF=1']) {
-      assert.ok(parseQueryString(text) instanceof MalformedQuery, text);
+  test('a query string with an escape that does not decode is malformed, and names the parameter', () => {
+    const malformed = { 'a=%ZZ': 'a', 'b=1&a=%': 'a', 'a=%C3': 'a', '%61=%FF': 'a', 'b=1&%FF=1': '%FF' };
+    for (const [text, parameter] of Object.entries(malformed)) {
+      const query = parseQueryString(text);
+      assert.ok(query instanceof MalformedQuery, text);
+      assert.equal(query.parameter, parameter, text);
     }
   });
 
