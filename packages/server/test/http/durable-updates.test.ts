@@ -48,6 +48,17 @@ test('a durable update waits for the one before it of its region, so that the la
   assert.equal(clock.timers, 0, 'no update waits');
 });
 
+test('a durable update that waits for its second when its socket closes is stored at once', async () => {
+  const { updates, written, endFirst } = slowStore();
+  endFirst();
+  await updates.put(writer, at('1'));
+  const second = updates.put(writer, at('2'));
+  assert.deepEqual(written, ['1']);
+  updates.close();
+  await second;
+  assert.deepEqual(written, ['1', '2']);
+});
+
 test('a durable update that waits when its socket closes is stored after the one before it, also where that is rejected', async () => {
   const { clock, updates, written, failFirst } = slowStore();
   const first = updates.put(writer, at('1'));

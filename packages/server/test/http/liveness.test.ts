@@ -3,13 +3,16 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Liveness } from '../../src/http/socket/liveness.ts';
 
-/** What is done in each of the seconds after a byte came, with nothing from then on. */
-function whileSilent(timeoutSeconds: number, seconds: number): string[] {
+/**
+ * What is done in each of the seconds after a byte came, with nothing from then on. What the server sends is taken by the network of
+ * its machine; with `waiting` bytes that wait, by the peer.
+ */
+function whileSilent(timeoutSeconds: number, seconds: number, waiting = 0): string[] {
   const liveness = new Liveness(timeoutSeconds);
-  liveness.tick({ bytesRead: 1, bytesWritten: 0, writableLength: 0 });
-  return Array.from({ length: seconds }, () =>
-    liveness.tick({ bytesRead: 1, bytesWritten: 0, writableLength: 0 }),
-  );
+  const tick = (bytesWritten: number) =>
+    liveness.tick({ bytesRead: 1, bytesWritten, writableLength: waiting });
+  tick(0);
+  return Array.from({ length: seconds }, (_, second) => tick(second + 1));
 }
 
 describe('a socket that brings nothing', () => {
@@ -22,6 +25,10 @@ describe('a socket that brings nothing', () => {
         [10, 'end'],
       ],
     );
+  });
+
+  test('a silent socket whose peer takes bytes is neither pinged nor ended', () => {
+    assert.deepEqual(new Set(whileSilent(10, 30, 100)), new Set(['nothing']));
   });
 
   test('a silent socket is pinged before it ends, also with the shortest timeout', () => {
