@@ -31,6 +31,6 @@ export const pathParameters = (path: string, schemas: SchemaComponents): Paramet
       description: `The ID of the ${noun}, percent-encoded.`,
       required: true,
       schema: schemas.describe(Id),
-      example: EXAMPLES[noun] ?? `${noun}-1`,
+      example: EXAMPLES[noun],
     };
   });

@@ -11,16 +11,13 @@ import type { Schema } from './openapi-document.ts';
 const textOf = ({ 'x-meaning': _meaning, ...schema }: Schema) => JSON.stringify(schema);
 
 const SCHEMAS: Readonly<Record<string, Schema>> = {
-  ...Object.fromEntries(
-    Object.entries(protocol).filter((entry): entry is [string, Schema] => isNamed(entry[1])),
-  ),
+  ...Object.fromEntries(Object.entries(protocol as Readonly<Record<string, unknown>>).filter(isNamed)),
   Error: Failure as Schema,
 };
 
-/** Lists and flags are shown where they are used. */
-function isNamed(exported: unknown): boolean {
-  if (typeof exported !== 'object' || exported === null) return false;
-  const { type, anyOf } = exported as Schema;
+/** Lists and flags are shown where they are used. What is no schema has neither field. */
+function isNamed(entry: [string, unknown]): entry is [string, Schema] {
+  const { type, anyOf } = entry[1] as Schema;
   return anyOf !== undefined || (type !== undefined && type !== 'array' && type !== 'boolean');
 }
 
@@ -114,5 +111,5 @@ const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(
 function formatOf(format: unknown): Schema {
   if (format === 'http-url') return { pattern: '^[Hh][Tt][Tt][Pp][Ss]?://' };
   if (format === 'link-url') return { pattern: '^([Hh][Tt][Tt][Pp][Ss]?://|[Mm][Aa][Ii][Ll][Tt][Oo]:)' };
-  return format === undefined ? {} : { format };
+  return { format };
 }
