@@ -82,7 +82,7 @@ export interface PresenceUpdate extends PresenceScope {
 
 /**
  * `refresh`: unless the hold is live, at this location, for this membership and of no other lease. `takeOver`: the same, of any lease.
- * `unleased`: where the hold is live and of another lease, so that its connection is open on another process.
+ * `unleased`: where the hold is live, for this membership and of another lease, so that its connection is open on another process.
  */
 export type HoldCondition = 'refresh' | 'takeOver' | 'unleased';
 
