@@ -14,9 +14,9 @@ test('every kind of event is read as it was published', () => {
     { type: 'departed', userId: 'u', location: '{}', reason: 'expired' },
     { type: 'durable', userId: 'u', location: '{}', at: 1, from: null },
     { type: 'usersRemoved', userIds: ['u'] },
-    { type: 'users', userIds: ['u'], active: false },
+    { type: 'users', userIds: ['u'] },
     { type: 'profiles', userIds: ['u'] },
-    { type: 'group', active: true },
+    { type: 'group' },
     { type: 'groupRemoved' },
   ]) {
     const { checksum, ...message } = read(event) as GroupMessage;

@@ -65,7 +65,7 @@ describe('the credentials of open streams', () => {
       await ticks();
       assert.deepEqual(checks, { host: 1, viewers: ids.length });
       assert.equal(count.reads, 0);
-      const event = { type: 'group', active: true } as const;
+      const event = { type: 'group' } as const;
       await world.engine.presence.publish(world.scope, event, world.clock.now());
       // One of the hosts, and one of the viewers.
       await world.until('the reads of access', () => count.reads === 2);
