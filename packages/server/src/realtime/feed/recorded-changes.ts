@@ -168,7 +168,6 @@ export class RecordedChanges implements RecordListener {
     this.#isOverdue = false;
     void this.#publish(differing, upTo)
       .catch((err) => {
-        if (followed.watch === null) return;
         followed.invalidate(err);
         void this.#run.request();
       })
