@@ -29,6 +29,11 @@ const durableUpdate = ({ clock }: StreamWorld): GroupEvent => ({
   from: null,
 });
 
+const changeMembers = (
+  { services, project }: StreamWorld,
+  members: { readonly add: string[]; readonly remove: string[] },
+) => services.memberships.change({ project, ...BY_TEST }, 'g', members, {});
+
 describe('the presence that a stream shows', () => {
   test('a snapshot that is read in pages is correct while users arrive, move and depart', () =>
     withStreams({}, async (world) => {
@@ -60,21 +65,28 @@ describe('the presence that a stream shows', () => {
       );
     }));
 
-  test('a user who is set present after being set deleted is not shown', () =>
-    withStreams({ users: ['a', 'b'] }, async (world) => {
-      const sink = await world.open();
-      const { store, presence } = world.engine;
-      const stamp = writeContext(world.clock, BY_TEST);
-      await store.users.put(world.project, 'a', { status: 'deleted' }, stamp);
-      // A request that read the eligibility before the deletion makes this update.
-      const { incarnation } = await store.eligibility.find(world.project, 'g', 'a');
-      const who = { userId: 'a', incarnation: incarnation as number };
-      const update = { ...world.scope, ...who, region: '{"page":"1"}', location: '{"page":"1"}' };
-      await presence.set({ ...update, now: world.clock.now(), expiresAt: world.clock.now() + 30_000 });
-      await world.move('b', '1');
-      await world.until('the other', () => sink.changes.some(({ data }) => data.id === 'b'));
-      assert.deepEqual(shownBy(sink), ['b']);
-    }));
+  for (const [end, endEligibility] of Object.entries({
+    'being set deleted': ({ engine, project, clock }) =>
+      engine.store.users.put(project, 'a', { status: 'deleted' }, writeContext(clock, BY_TEST)),
+    'the membership ended': async (world) => {
+      await changeMembers(world, { add: [], remove: ['a'] });
+      await changeMembers(world, { add: ['a'], remove: [] });
+    },
+  } satisfies Record<string, (world: StreamWorld) => Promise<unknown>>))
+    test(`a user who is set present after ${end} is not shown`, () =>
+      withStreams({ users: ['a', 'b'] }, async (world) => {
+        const sink = await world.open();
+        const { store, presence } = world.engine;
+        // A request that read the eligibility before the end makes this update.
+        const { incarnation } = await store.eligibility.find(world.project, 'g', 'a');
+        await endEligibility(world);
+        const who = { userId: 'a', incarnation: incarnation as number };
+        const update = { ...world.scope, ...who, region: '{"page":"1"}', location: '{"page":"1"}' };
+        await presence.set({ ...update, now: world.clock.now(), expiresAt: world.clock.now() + 30_000 });
+        await world.move('b', '1');
+        await world.until('the other', () => sink.changes.some(({ data }) => data.id === 'b'));
+        assert.deepEqual(shownBy(sink), ['b']);
+      }));
 
   test('a durable update of a user who was set deleted is not shown, also where the user is present', () =>
     withStreams({ users: ['a', 'b'] }, async (world) => {
@@ -148,10 +160,8 @@ describe('the presence that a stream shows', () => {
       const update = { userId: 'a', groupId: 'g', region: location, location };
       const stored = await store.durablePresence.put(world.project, update, stamp);
       assert.ok(stored.kind === 'set');
-      const change = (members: { add: string[]; remove: string[] }) =>
-        world.services.memberships.change({ project: world.project, ...BY_TEST }, 'g', members, {});
-      await change({ add: [], remove: ['a'] });
-      await change({ add: ['a'], remove: [] });
+      await changeMembers(world, { add: [], remove: ['a'] });
+      await changeMembers(world, { add: ['a'], remove: [] });
       const { at } = stored;
       await presence.publish(world.scope, { type: 'durable', userId: 'a', location, at, from: null }, at);
       await world.move('a', '0');
