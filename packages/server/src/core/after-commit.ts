@@ -155,16 +155,13 @@ async function publishStatuses(
   if (users.length + groups.length === 0) return;
   const { presence } = parts;
   const watched = await presence.watchedGroups(project, now);
-  const ofGroups = new Map(groups.map(({ id, active }) => [id, { type: 'group', active } as const]));
+  const changed = new Set(groups.map(({ id }) => id));
   const ofUsers = await watchedGroupsOf(parts, project, users, watched);
   const published = watched.map(async (groupId) => {
-    const own = ofGroups.get(groupId);
-    if (own !== undefined) await presence.publish({ project, groupId }, own, now);
-    for (const active of [false, true]) {
-      const ids = (ofUsers.get(groupId) ?? []).filter((user) => user.active === active).map(({ id }) => id);
-      for (const userIds of slices(ids, USERS_PER_EVENT))
-        await presence.publish({ project, groupId }, { type: 'users', userIds, active }, now);
-    }
+    if (changed.has(groupId)) await presence.publish({ project, groupId }, { type: 'group' }, now);
+    const ids = (ofUsers.get(groupId) ?? []).map(({ id }) => id);
+    for (const userIds of slices(ids, USERS_PER_EVENT))
+      await presence.publish({ project, groupId }, { type: 'users', userIds }, now);
   });
   await Promise.all(published);
 }

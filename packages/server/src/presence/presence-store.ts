@@ -82,7 +82,7 @@ export interface PresenceUpdate extends PresenceScope {
 
 /**
  * `refresh`: unless the hold is live, at this location, for this membership and of no other lease. `takeOver`: the same, of any lease.
- * `unleased`: where the hold is live and of another lease, so that its connection is open on another process.
+ * `unleased`: where the hold is live, for this membership and of another lease, so that its connection is open on another process.
  */
 export type HoldCondition = 'refresh' | 'takeOver' | 'unleased';
 
@@ -222,11 +222,11 @@ export type GroupEvent =
       readonly endedTo?: number;
     }
   /** The users were set deleted, or active again; they may or may not be members or present. */
-  | { readonly type: 'users'; readonly userIds: readonly string[]; readonly active: boolean }
+  | { readonly type: 'users'; readonly userIds: readonly string[] }
   /** The names or pictures of the users changed; they may or may not be members or present. */
   | { readonly type: 'profiles'; readonly userIds: readonly string[] }
   /** The group was set deleted, or active again. */
-  | { readonly type: 'group'; readonly active: boolean };
+  | { readonly type: 'group' };
 
 /** Receives a group's events. Neither function may throw. */
 export interface PresenceWatcher {

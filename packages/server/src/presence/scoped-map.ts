@@ -4,16 +4,6 @@ import type { PresenceScope } from './presence-store.ts';
 export class ScopedMap<Entry extends PresenceScope> {
   readonly #projects = new Map<ProjectKey, Map<string, Entry>>();
 
-  get isEmpty(): boolean {
-    return this.#projects.size === 0;
-  }
-
-  get size(): number {
-    let size = 0;
-    for (const entries of this.#projects.values()) size += entries.size;
-    return size;
-  }
-
   find({ project, groupId }: PresenceScope): Entry | undefined {
     return this.#projects.get(project)?.get(groupId);
   }

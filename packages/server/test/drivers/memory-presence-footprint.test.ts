@@ -206,7 +206,7 @@ test('groups whose last watch has ended take no memory for their events', async 
   for (let index = 0; index < 2_000; index += 1) {
     const scope = { project: 1, groupId: numbered('group', index) };
     (await store.watch(scope, START, watcher)).close();
-    const event = { type: 'users', userIds: [numbered('user', index)], active: true } as const;
+    const event = { type: 'users', userIds: [numbered('user', index)] } as const;
     for (let count = 0; count < 20; count += 1) await store.publish(scope, event, START);
   }
   await store.sweep(START + WATCH_LEASE_MS);

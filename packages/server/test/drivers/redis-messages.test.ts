@@ -7,11 +7,16 @@ const read = (event: unknown) => readMessage(`epoch 7 ${JSON.stringify(event)}`)
 test('every kind of event is read as it was published', () => {
   for (const event of [
     { type: 'arrived', userId: 'u', incarnation: 7, location: '{}', from: null },
+    { type: 'arrived', userId: 'u', incarnation: 7, location: '{}', from: '{"a":"b"}', data: '{}' },
+    { type: 'data', userId: 'u', location: '{}', data: '{}' },
+    { type: 'data', userId: 'u', location: '{}', data: null },
+    { type: 'releasing', userId: 'u', connection: 'c' },
     { type: 'departed', userId: 'u', location: '{}', reason: 'expired' },
     { type: 'durable', userId: 'u', location: '{}', at: 1, from: null },
     { type: 'usersRemoved', userIds: ['u'] },
-    { type: 'users', userIds: ['u'], active: false },
-    { type: 'group', active: true },
+    { type: 'users', userIds: ['u'] },
+    { type: 'profiles', userIds: ['u'] },
+    { type: 'group' },
     { type: 'groupRemoved' },
   ]) {
     const { checksum, ...message } = read(event) as GroupMessage;
@@ -30,7 +35,10 @@ test('a foreign message on a channel is ignored', () => {
     durable,
     { ...durable, at: 1e20 },
     { type: 'arrived', userId: 7 },
+    { type: 'arrived', userId: 'u', location: '{}' },
     { type: 'users' },
+    { type: 'data', userId: 'u', location: '{}' },
+    { type: 'releasing', userId: 'u' },
     {},
     [],
     7,

@@ -44,7 +44,7 @@ const calls = (store: PresenceStore): Promise<unknown>[] => [
   store.sweep(START),
   store.watch(SCOPE, START, { onEvent() {}, onLost() {} }),
   store.watchedGroups(SCOPE.project, START),
-  store.publish(SCOPE, { type: 'group', active: true }, START),
+  store.publish(SCOPE, { type: 'group' }, START),
   store.snapshot({ ...SCOPE, after: null, limit: 10, now: START }),
 ];
 

@@ -2,16 +2,37 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { writeContext } from '../../src/core/write-context.ts';
+import type { GroupEvent } from '../../src/presence/presence-store.ts';
 import { BY_TEST } from '../support/origin.ts';
 import { ReaderModel } from './reader-model.ts';
 import type { SimulatedSink } from './simulated-sink.ts';
-import { manyUsers, withStreams } from './stream-world.ts';
+import { manyUsers, type StreamWorld, withStreams } from './stream-world.ts';
 
 /** The durable locations that the reader knows. */
 const durableOf = ({ parser }: SimulatedSink) =>
   ReaderModel.of(parser.events)
     .entries()
     .map(({ durable }) => durable?.location);
+
+/** The users whom the reader knows. */
+const shownBy = ({ parser }: SimulatedSink) =>
+  ReaderModel.of(parser.events)
+    .entries()
+    .map(({ id }) => id);
+
+/** A durable update of the user `a` that the store does not have. */
+const durableUpdate = ({ clock }: StreamWorld): GroupEvent => ({
+  type: 'durable',
+  userId: 'a',
+  location: '{"page":"1"}',
+  at: clock.now(),
+  from: null,
+});
+
+const changeMembers = (
+  { services, project }: StreamWorld,
+  members: { readonly add: string[]; readonly remove: string[] },
+) => services.memberships.change({ project, ...BY_TEST }, 'g', members, {});
 
 describe('the presence that a stream shows', () => {
   test('a snapshot that is read in pages is correct while users arrive, move and depart', () =>
@@ -44,25 +65,51 @@ describe('the presence that a stream shows', () => {
       );
     }));
 
-  test('a user who is set present after being set deleted is not shown', () =>
+  for (const [end, endEligibility] of Object.entries({
+    'being set deleted': ({ engine, project, clock }) =>
+      engine.store.users.put(project, 'a', { status: 'deleted' }, writeContext(clock, BY_TEST)),
+    'the membership ended': async (world) => {
+      await changeMembers(world, { add: [], remove: ['a'] });
+      await changeMembers(world, { add: ['a'], remove: [] });
+    },
+  } satisfies Record<string, (world: StreamWorld) => Promise<unknown>>))
+    test(`a user who is set present after ${end} is not shown`, () =>
+      withStreams({ users: ['a', 'b'] }, async (world) => {
+        const sink = await world.open();
+        const { store, presence } = world.engine;
+        // A request that read the eligibility before the end makes this update.
+        const { incarnation } = await store.eligibility.find(world.project, 'g', 'a');
+        await endEligibility(world);
+        const who = { userId: 'a', incarnation: incarnation as number };
+        const update = { ...world.scope, ...who, region: '{"page":"1"}', location: '{"page":"1"}' };
+        await presence.set({ ...update, now: world.clock.now(), expiresAt: world.clock.now() + 30_000 });
+        await world.move('b', '1');
+        await world.until('the other', () => sink.changes.some(({ data }) => data.id === 'b'));
+        assert.deepEqual(shownBy(sink), ['b']);
+      }));
+
+  test('a durable update of a user who was set deleted is not shown, also where the user is present', () =>
     withStreams({ users: ['a', 'b'] }, async (world) => {
+      await world.move('a', '1');
       const sink = await world.open();
       const { store, presence } = world.engine;
-      const stamp = writeContext(world.clock, BY_TEST);
-      await store.users.put(world.project, 'a', { status: 'deleted' }, stamp);
-      // A request that read the eligibility before the deletion makes this update.
-      const { incarnation } = await store.eligibility.find(world.project, 'g', 'a');
-      const who = { userId: 'a', incarnation: incarnation as number };
-      const update = { ...world.scope, ...who, region: '{"page":"1"}', location: '{"page":"1"}' };
-      await presence.set({ ...update, now: world.clock.now(), expiresAt: world.clock.now() + 30_000 });
-      await world.move('b', '1');
+      await store.users.put(world.project, 'a', { status: 'deleted' }, writeContext(world.clock, BY_TEST));
+      await presence.publish(world.scope, { type: 'users', userIds: ['a'] }, world.clock.now());
+      await presence.publish(world.scope, durableUpdate(world), world.clock.now());
+      await world.put('b', { location: { page: '1' }, durable: true });
       await world.until('the other', () => sink.changes.some(({ data }) => data.id === 'b'));
-      assert.deepEqual(
-        ReaderModel.of(sink.parser.events)
-          .entries()
-          .map(({ id }) => id),
-        ['b'],
-      );
+      assert.deepEqual(shownBy(sink), ['b']);
+    }));
+
+  test('a durable update that is published after its group was removed is not shown, also where the group was made again', () =>
+    withStreams({ users: ['a', 'b'] }, async (world) => {
+      const sink = await world.open();
+      const { presence } = world.engine;
+      await presence.removeGroup(world.scope, world.clock.now());
+      await presence.publish(world.scope, durableUpdate(world), world.clock.now());
+      await world.put('b', { location: { page: '1' }, durable: true });
+      await world.until('the other', () => sink.changes.some(({ data }) => data.id === 'b'));
+      assert.deepEqual(shownBy(sink), ['b']);
     }));
 
   test('the durable location of a user who is a member again when the removal is published is shown', () =>
@@ -113,12 +160,13 @@ describe('the presence that a stream shows', () => {
       const update = { userId: 'a', groupId: 'g', region: location, location };
       const stored = await store.durablePresence.put(world.project, update, stamp);
       assert.ok(stored.kind === 'set');
-      const change = (members: { add: string[]; remove: string[] }) =>
-        world.services.memberships.change({ project: world.project, ...BY_TEST }, 'g', members, {});
-      await change({ add: [], remove: ['a'] });
-      await change({ add: ['a'], remove: [] });
+      await changeMembers(world, { add: [], remove: ['a'] });
+      await changeMembers(world, { add: ['a'], remove: [] });
       const { at } = stored;
       await presence.publish(world.scope, { type: 'durable', userId: 'a', location, at, from: null }, at);
+      await world.move('a', '0');
+      await world.until('what came after it', () => all.lines.at(-1) === 'a 0');
+      assert.deepEqual(durableOf(one), []);
       world.clock.move(10);
       await world.put('a', { location: { page: '2' }, durable: true });
       await world.move('a', '1');

@@ -16,7 +16,6 @@ export class GroupLogs {
   }
 
   find(scope: PresenceScope, now: number): GroupLog | undefined {
-    if (this.#logs.isEmpty) return undefined;
     const log = this.#logs.find(scope);
     return log !== undefined && this.#isWatched(log, now) ? log : undefined;
   }

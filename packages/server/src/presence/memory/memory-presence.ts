@@ -292,22 +292,12 @@ class MemoryPresence implements PresenceStore {
   }
 }
 
-/** Whether the condition of an update of this presence is met. */
+/** Whether the condition of an update of this presence is met. A presence of another membership is no hold: the update ends it. */
 function isMet(presence: Presence | undefined, update: PresenceUpdate): boolean {
-  const { condition } = update;
+  const { condition, incarnation, lease, location, now } = update;
   if (condition === undefined) return true;
-  if (condition !== 'takeOver' && isOfOtherLease(presence, update)) return false;
-  return condition === 'unleased' || isHeld(presence, update);
-}
-
-/** Whether the update is one of a live hold, at its location. */
-function isHeld(presence: Presence | undefined, update: PresenceUpdate): boolean {
-  if (presence?.location !== update.location || presence.incarnation !== update.incarnation) return false;
-  return isLive(presence, update.now);
-}
-
-/** Whether the presence is live, and of another lease than the update. */
-function isOfOtherLease(presence: Presence | undefined, { lease, now }: PresenceUpdate): boolean {
-  const { name = lease } = presence?.record?.lease ?? {};
-  return presence !== undefined && name !== lease && isLive(presence, now);
+  const hold = presence?.incarnation === incarnation && isLive(presence, now) ? presence : null;
+  const holder = hold?.record?.lease?.name ?? lease;
+  if (condition !== 'takeOver' && holder !== lease) return false;
+  return condition === 'unleased' || hold?.location === location;
 }

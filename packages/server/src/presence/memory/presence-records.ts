@@ -68,15 +68,12 @@ export class PresenceRecords {
   }
 
   #endAt(presence: Presence, expiresAt: number): void {
-    const { record } = presence;
-    const isListed = record === null || record.lease === null;
-    if (record !== null) this.#leave(presence, record);
-    if (isListed && !presence.isAlone) this.#deadlines.change(presence, expiresAt);
-    else {
-      presence.unlink();
+    if (presence.record !== null) this.#leave(presence, presence.record);
+    if (presence.isAlone) {
+      // It is new, or belonged to a lease.
       presence.expiresAt = expiresAt;
       this.#deadlines.add(presence);
-    }
+    } else this.#deadlines.change(presence, expiresAt);
   }
 
   #join(presence: Presence, record: PresenceRecord, lease: Lease): void {

@@ -66,7 +66,6 @@ export class FollowedGroup {
   #events: ChecksummedEvent[] = [];
   #reading: Promise<void> = Promise.resolve();
   #renewedAt = 0;
-  #isRenewing = false;
   #wake = () => {};
 
   constructor(parts: FollowedParts, state: FeedState, follower: Follower) {
@@ -117,16 +116,10 @@ export class FollowedGroup {
   tick(now: number): void {
     const isDue = now - this.#renewedAt >= RENEW_MS || now < this.#renewedAt;
     // Also while the group is being read: that may take longer than the lease.
-    if (this.#watch === null || !isDue || this.#isRenewing) return;
+    if (this.#watch === null || !isDue) return;
     this.#renewedAt = now;
-    this.#isRenewing = true;
     const generation = this.#generation;
-    this.#watch
-      .renew(now)
-      .catch((error) => this.#lose(generation, error))
-      .finally(() => {
-        if (generation === this.#generation) this.#isRenewing = false;
-      });
+    this.#watch.renew(now).catch((error) => this.#lose(generation, error));
   }
 
   /** An event could not be applied to the state: the group is lost. */
@@ -172,7 +165,6 @@ export class FollowedGroup {
   #unwatch(): void {
     this.#watch?.close();
     this.#watch = null;
-    this.#isRenewing = false;
   }
 
   /** Not in the order: while the engine does not answer, the state is what it was, and recorded changes are applied to it. */

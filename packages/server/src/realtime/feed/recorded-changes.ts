@@ -168,7 +168,6 @@ export class RecordedChanges implements RecordListener {
     this.#isOverdue = false;
     void this.#publish(differing, upTo)
       .catch((err) => {
-        if (followed.watch === null) return;
         followed.invalidate(err);
         void this.#run.request();
       })
@@ -229,8 +228,8 @@ export class RecordedChanges implements RecordListener {
 
 /** Events upon which every process reads the presence of these users again, or with null of all. */
 function presenceEvents(users: readonly string[] | null): GroupEvent[] {
-  if (users === null || users.length > USERS_NAMED_MAX) return [{ type: 'group', active: true }];
-  return [...slices(users, USERS_PER_EVENT)].map((userIds) => ({ type: 'users', userIds, active: true }));
+  if (users === null || users.length > USERS_NAMED_MAX) return [{ type: 'group' }];
+  return [...slices(users, USERS_PER_EVENT)].map((userIds) => ({ type: 'users', userIds }));
 }
 
 /** Events upon which every process that shows these users reads their names and pictures again. */

@@ -215,6 +215,8 @@ export function leaseContract(rule: Rule): void {
       const later = { lease: 'late', now: START + TTL };
       assert.equal(await set(PAGE_2, later), true, 'the other lease has ended');
       assert.deepEqual(await scene.locationsOf('ann', START + TTL), [PAGE_2]);
+      const again = { lease: 'again', incarnation: 8, now: START + TTL };
+      assert.equal(await set(PAGE_1, again), true, 'the other lease has a hold of an earlier membership');
     },
   );
 

@@ -208,10 +208,9 @@ export function watchEventContract(rule: Rule): void {
     const events: GroupEvent[] = [
       { type: 'durable', userId: 'ann', location: PAGE_1, at: START, from: null },
       { type: 'durable', userId: 'ann', location: PAGE_2, at: START + 1, from: PAGE_1 },
-      { type: 'users', userIds: ['ann', 'b "\\\u{1f600}'], active: false },
-      { type: 'users', userIds: ['ann'], active: true },
-      { type: 'group', active: false },
-      { type: 'group', active: true },
+      { type: 'users', userIds: ['ann', 'b "\\\u{1f600}'] },
+      { type: 'profiles', userIds: ['ann'] },
+      { type: 'group' },
     ];
     const recorder = await scene.watch();
     await scene.set('ann', PAGE_1);
@@ -221,7 +220,7 @@ export function watchEventContract(rule: Rule): void {
 
   rule('a change up to a position of the record is published once, and later ones are', async (scene) => {
     const recorder = await scene.watch();
-    const event = (id: string): GroupEvent => ({ type: 'users', userIds: [id], active: true });
+    const event = (id: string): GroupEvent => ({ type: 'users', userIds: [id] });
     await scene.store.publish(SCOPE, event('a'), START, 2);
     await scene.other.publish(SCOPE, event('b'), START, 2);
     await scene.other.publish(SCOPE, event('c'), START, 1);
@@ -238,7 +237,7 @@ export function watchEventContract(rule: Rule): void {
     ]) {
       await scene.watch(other);
       await scene.set('ann', PAGE_1, other);
-      await scene.store.publish(other, { type: 'group', active: false }, START);
+      await scene.store.publish(other, { type: 'group' }, START);
       await scene.store.removeUsers(other, ['ann'], START);
       await scene.store.removeGroup(other, START);
     }

@@ -96,7 +96,7 @@ export function watchHistoryContract(rule: Rule, crowdRule: Rule): void {
 
   rule('the history has no event from before the group was watched', async (scene) => {
     await move(scene, 3);
-    await scene.store.publish(SCOPE, { type: 'group', active: false }, START);
+    await scene.store.publish(SCOPE, { type: 'group' }, START);
     await scene.store.removeUsers(SCOPE, ['bob'], START);
     const { watch } = await scene.watch();
     const { epoch, offset } = watch.position;
