@@ -194,7 +194,6 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
     const displaced = this.#displaced;
     this.#displaced = new Set();
     const connections = [...displaced].flatMap((id) => [...(this.#holders.get(id)?.keys() ?? [])]);
-    if (connections.length === 0) return;
     try {
       await this.put((lease) => this.#owner.setAgain(connections, this, lease));
     } catch (error) {
@@ -215,9 +214,7 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
 
   /** The group is not used any more. */
   async end(): Promise<void> {
-    const watch = this.#watch;
-    this.#watch = null;
-    (await watch)?.close();
+    (await this.#watch)?.close();
   }
 
   async #release({ userId, name }: ClosedConnection, at: number): Promise<void> {
@@ -283,7 +280,7 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
     const { now, presence } = this.#owner;
     const lose = () => {
       if (this.#watch === watch) this.#watch = null;
-      void watch.then((own) => own.close()).catch(() => {});
+      void began.then((own) => own.close()).catch(() => {});
     };
     // Events that come while the missed ones are read.
     let waiting: (() => void)[] | null = [];
@@ -307,14 +304,9 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
 
   /** Applies what happened since the watch before was lost. Where the engine does not have it any more, that stays unknown. */
   async #catchUp(watch: PresenceWatch): Promise<void> {
-    try {
-      const missed = this.#position === null ? [] : await watch.since(this.#position);
-      for (const [, event] of missed ?? []) this.#onEvent(event);
-      this.#position = watch.position;
-    } catch (error) {
-      watch.close();
-      throw error;
-    }
+    const missed = this.#position === null ? [] : await watch.since(this.#position);
+    for (const [, event] of missed ?? []) this.#onEvent(event);
+    this.#position = watch.position;
   }
 
   #apply(offset: number, event: PresenceEvent, checksum?: string): void {
