@@ -171,7 +171,8 @@ test('a connection that moves while its lost location is being set again is at t
   assert.deepEqual(await whileSetAgain((connection) => connection.put(writer, at('2'))), [at('2').location]);
 });
 
-test('lost locations that an error has prevented from being set again are set later', async () => {
+/** The users who are present a while after the engine has lost what three connections held, and an error came while it was set again. */
+async function afterErrors(lose: (presence: PresenceStore, clock: MovedClock) => void): Promise<string[]> {
   const presence = createMemoryPresence();
   const clock = new MovedClock();
   let failures = 0;
@@ -183,11 +184,13 @@ test('lost locations that an error has prevented from being set again are set la
       }
       const now = clock.now();
       const update = { ...scope, ...change, ...holder, userId: holder?.connection as string, now };
-      await presence.set({ ...update, incarnation: 1, expiresAt: now + TTL_SECONDS * 1_000 });
+      const expiresAt = now + TTL_SECONDS * 1_000;
+      const { holdEnded } = await presence.set({ ...update, incarnation: 1, expiresAt });
+      if (holdEnded === true) throw new HoldEndedError();
     }),
   );
   for (const page of ['1', '2', '3']) await (await held.open(project, page, page)).put(writer, at(page));
-  await presence.close();
+  lose(presence, clock);
   failures = 3;
   for (let second = 0; second < 2 * TTL_SECONDS; second += 1) {
     clock.move(1_000);
@@ -195,10 +198,13 @@ test('lost locations that an error has prevented from being set again are set la
   }
   const reading = { ...scope, filter: null, after: null, limit: 10, now: clock.now() };
   const { users } = await presence.find(reading);
-  assert.deepEqual(
-    users.map(({ userId }) => userId),
-    ['1', '2', '3'],
-  );
+  return users.map(({ userId }) => userId);
+}
+
+test('lost locations that an error has prevented from being set again are set later', async () => {
+  assert.deepEqual(await afterErrors((presence) => void presence.close()), ['1', '2', '3']);
+  const isFrozen = (_presence: PresenceStore, clock: MovedClock) => clock.jump(2 * TTL_SECONDS * 1_000);
+  assert.deepEqual(await afterErrors(isFrozen), ['1', '2', '3'], 'the lease has ended');
 });
 
 test('a location that is set while the holds of a lost lease are set again is held like the others', async () => {
@@ -263,6 +269,40 @@ async function locationsOf(presence: PresenceStore, clock: MovedClock): Promise<
   return (await presence.locationsOf({ ...scope, userId: 'a', incarnation: 1, now: clock.now() })).locations;
 }
 
+test('a connection that is back keeps what the engine has lost while it was away', async () => {
+  const presence = createMemoryPresence();
+  const clock = new MovedClock();
+  await using held = closing(processOn(presence, clock));
+  await (await held.open(project, 'b', 'other')).put(
+    writer,
+    presenceChange({ location: { other: '' } }, 'g'),
+  );
+  const connection = await held.open(project, 'a', 'page');
+  await connection.put(writer, at('1'));
+  await connection.close(TTL_SECONDS * 1_000);
+  await presence.close();
+  await passSeconds(clock, presence, TTL_SECONDS / 2);
+  assert.deepEqual(await locationsOf(presence, clock), ['{"other":""}']);
+  assert.equal(await held.open(project, 'a', 'page'), connection);
+  assert.deepEqual(await locationsOf(presence, clock), [at('1').location, '{"other":""}']);
+  await passSeconds(clock, presence, 2 * TTL_SECONDS);
+  assert.deepEqual(await locationsOf(presence, clock), [at('1').location, '{"other":""}']);
+});
+
+test('a location that was cleared and is held anew is set again with the data that it has since then', async () => {
+  const presence = createMemoryPresence();
+  const clock = new MovedClock();
+  await using held = closing(processOn(presence, clock));
+  const connection = await held.open(project, 'a', 'page');
+  await connection.put(writer, at('1', { x: 1 }));
+  await presence.clear({ ...scope, userId: 'a', location: at('1').location, now: clock.now() });
+  for (const change of [at('1'), at('1', { x: 2 }), at('1')]) await connection.put(writer, change);
+  await presence.close();
+  await passSeconds(clock, presence, TTL_SECONDS);
+  const reading = { ...scope, userId: 'a', incarnation: 1, now: clock.now() };
+  assert.deepEqual(await presence.locationsOf(reading), { locations: [at('1').location], data: ['{"x":2}'] });
+});
+
 test('an absence whose event is lost ends what a connection holds for good', async () => {
   const presence = createMemoryPresence();
   const clock = new MovedClock();
@@ -306,6 +346,28 @@ test('an absence from the newest location of a region ends it for good, where an
   await presence.clear({ ...scope, userId: 'a', location: at('2').location, now: clock.now() });
   await passSeconds(clock, presence, 2 * TTL_SECONDS);
   assert.deepEqual(await locationsOf(presence, clock), [at('1').location]);
+});
+
+test('a release that fails is repeated within a second, also where its connection was the last one in the group', async () => {
+  const presence = createMemoryPresence();
+  const clock = new MovedClock();
+  await using held = closing(processOn(presence, clock));
+  const connection = await held.open(project, 'a', 'page');
+  await connection.put(writer, at('1'));
+  const release = presence.release.bind(presence);
+  const { promise: isAway, resolve: fail } = Promise.withResolvers<void>();
+  presence.release = async () => {
+    await isAway;
+    presence.release = release;
+    throw new StoreUnavailableError('Redis: no connection');
+  };
+  const left = assert.rejects(connection.leave('g'), StoreUnavailableError);
+  await passSeconds(clock, presence, 1);
+  fail();
+  await left;
+  assert.deepEqual(await locationsOf(presence, clock), [at('1').location]);
+  await passSeconds(clock, presence, 1);
+  assert.deepEqual(await locationsOf(presence, clock), []);
 });
 
 test('a connection that moved to another process stays present when the process before notices its end', async () => {
@@ -387,6 +449,8 @@ test('a location that the engine has lost with its lease is set again where a le
   await moved.put(writer, at('2'));
   const { lease } = last as NonNullable<typeof last>;
   await old.close(0);
+  // The lease was renewed, and has not ended.
+  await passSeconds(clock, presence, TTL_SECONDS + 5);
   // After a failover the engine has what it had before.
   await set({ ...earlier, now: clock.now(), expiresAt: clock.now() + TTL_SECONDS * 1_000 });
   const renew = presence.renewLease.bind(presence);
@@ -398,20 +462,26 @@ test('a location that the engine has lost with its lease is set again where a le
   assert.deepEqual(await locationsOf(presence, clock), ['{"other":""}']);
 });
 
-test('a group is watched only for a user who may be present in it', async () => {
+test('a group is watched only for a user who may be present in it, and only while a connection holds a location there', async () => {
   const watched: string[] = [];
   const presence = createMemoryPresence();
+  const clock = new MovedClock();
   const watch = presence.watch.bind(presence);
-  presence.watch = (...[of, ...rest]) => {
+  presence.watch = async (...[of, ...rest]) => {
+    const own = await watch(of, ...rest);
     watched.push(of.groupId);
-    return watch(of, ...rest);
+    const close = () => {
+      watched.push(`closed ${of.groupId}`);
+      own.close();
+    };
+    return { ...own, close };
   };
   const enter = async (_writer: unknown, group: string | null) => {
     if (group !== 'g') throw groupNotFound(group ?? '', 'has no member a');
     return group;
   };
   const putPresence = async () => {};
-  await using held = closing(processWith(presence, new MovedClock(), putPresence, TTL_SECONDS, enter));
+  await using held = closing(processWith(presence, clock, putPresence, TTL_SECONDS, enter));
   const connection = await held.open(project, 'a', null);
   for (const groupId of ['g', 'another', 'g']) {
     const change = presenceChange({ location: REGION }, groupId);
@@ -420,4 +490,9 @@ test('a group is watched only for a user who may be present in it', async () => 
     else await assert.rejects(put, { code: 'group_not_found' });
   }
   assert.deepEqual(watched, ['g']);
+  await connection.leave('g');
+  clock.move(1_000);
+  await nextIteration();
+  await connection.put(writer, at('1'));
+  assert.deepEqual(watched, ['g', 'closed g', 'g']);
 });
