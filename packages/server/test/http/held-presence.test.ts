@@ -495,4 +495,8 @@ test('a group is watched only for a user who may be present in it, and only whil
   await nextIteration();
   await connection.put(writer, at('1'));
   assert.deepEqual(watched, ['g', 'closed g', 'g']);
+  await connection.close(0);
+  clock.move(1_000);
+  await nextIteration();
+  assert.deepEqual(watched, ['g', 'closed g', 'g', 'closed g']);
 });
