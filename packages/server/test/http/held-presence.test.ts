@@ -10,7 +10,7 @@ import { HeldGroup } from '../../src/core/held-group.ts';
 import { HeldPresence } from '../../src/core/held-presence.ts';
 import { type PresenceChange, presenceChange } from '../../src/core/presence-change.ts';
 import type { PresenceConnection } from '../../src/core/presence-connection.ts';
-import { HoldEndedError } from '../../src/core/presence-service.ts';
+import { HoldEndedError, LeaseEndedError } from '../../src/core/presence-service.ts';
 import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
 import type { PresenceStore, PresenceWatch } from '../../src/presence/presence-store.ts';
 import { regionHash } from '../../src/presence/region-name.ts';
@@ -251,8 +251,9 @@ function processOn(
     const update = { ...scope, ...change, ...holder, userId: 'a', now };
     if (change.kind === 'absent') return void (await presence.clear(update));
     const expiresAt = now + presenceTtlSeconds * 1_000;
-    const { holdEnded } = await presence.set({ ...update, incarnation: 1, expiresAt });
+    const { holdEnded, leaseEnded } = await presence.set({ ...update, incarnation: 1, expiresAt });
     if (holdEnded === true) throw new HoldEndedError();
+    if (leaseEnded === true) throw new LeaseEndedError();
   };
   return processWith(presence, clock, putPresence, presenceTtlSeconds);
 }
@@ -424,6 +425,52 @@ test('a process that was frozen for longer than its leases takes no connection b
 test('a process that was frozen takes no connection back, also where another of its connections in the group takes a location first', () => {
   const change = presenceChange({ location: { section: '1' } }, 'g');
   return afterFreeze([change], [change.location]);
+});
+
+test('a location that is taken with a lease that has ended is the newest of its region', async () => {
+  const presence = createMemoryPresence();
+  const clock = new MovedClock();
+  await using held = closing(processOn(presence, clock));
+  const [first, second] = [await held.open(project, 'a', 'first'), await held.open(project, 'a', 'second')];
+  await first.put(writer, at('1'));
+  await second.put(writer, at('2'));
+  clock.jump((TTL_SECONDS + 10) * 1_000);
+  await first.put(writer, at('3'));
+  for (const expected of [at('3').location, at('2').location]) {
+    await passSeconds(clock, presence, 2 * TTL_SECONDS);
+    assert.deepEqual(await locationsOf(presence, clock), [expected]);
+    await first.close(0);
+  }
+});
+
+test('what a connection holds is set again for a membership that began anew, also where an error came first', async () => {
+  const presence = createMemoryPresence();
+  const clock = new MovedClock();
+  let failures = 0;
+  await using held = closing(
+    processWith(presence, clock, async (_writer, change, holder) => {
+      if (failures > 0) {
+        failures -= 1;
+        throw new StoreUnavailableError('Redis: no connection');
+      }
+      const now = clock.now();
+      const update = { ...scope, ...change, ...holder, userId: 'a', now };
+      const expiresAt = now + TTL_SECONDS * 1_000;
+      const { holdEnded } = await presence.set({ ...update, incarnation: 1, expiresAt });
+      if (holdEnded === true) throw new HoldEndedError();
+    }),
+  );
+  await (await held.open(project, 'a', 'page')).put(writer, at('1'));
+  const ends = [
+    () => presence.removeUsers(scope, ['a'], clock.now()),
+    () => presence.removeGroup(scope, clock.now()),
+  ];
+  for (const end of ends) {
+    await end();
+    failures = 1;
+    await passSeconds(clock, presence, 2);
+    assert.deepEqual(await locationsOf(presence, clock), [at('1').location]);
+  }
 });
 
 test('a location that the engine has lost with its lease is set again where a lease of the process before has it', async () => {
