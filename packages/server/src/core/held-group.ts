@@ -99,7 +99,7 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
     try {
       // A release that comes later would end what the connection is about to hold.
       if (this.#unreleased.size > 0) await this.#releaseAgain();
-      if (this.#watch === null) await this.#watched();
+      await this.#watched();
       const lease = this.#lease;
       try {
         await update(lease);
@@ -231,7 +231,9 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
   async #replace(lost: string, hasEnded: boolean): Promise<void> {
     // Another update may have replaced it.
     if (this.#lease !== lost) return;
-    this.#beginLease();
+    this.#lease = this.#owner.newLease();
+    this.#endsAt = this.#owner.now + this.#ttlMs;
+    this.#applied = 0;
     this.#isIncomplete = true;
     this.#hadEnded = hasEnded;
     await this.#complete();
@@ -245,20 +247,8 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
   }
 
   async #setAgain(): Promise<void> {
-    const lease = this.#lease;
-    try {
-      await this.#owner.setAgain(this.#connections(), this, lease, this.#hadEnded);
-    } catch (error) {
-      if (error instanceof LeaseEndedError) this.#beginLease();
-      throw error;
-    }
+    await this.#owner.setAgain(this.#connections(), this, this.#lease, this.#hadEnded);
     this.#isIncomplete = false;
-  }
-
-  #beginLease(): void {
-    this.#lease = this.#owner.newLease();
-    this.#endsAt = this.#owner.now + this.#ttlMs;
-    this.#applied = 0;
   }
 
   async #releaseAgain(): Promise<void> {

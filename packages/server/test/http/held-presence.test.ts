@@ -171,8 +171,15 @@ test('a connection that moves while its lost location is being set again is at t
   assert.deepEqual(await whileSetAgain((connection) => connection.put(writer, at('2'))), [at('2').location]);
 });
 
+const isAway = () => {
+  throw new StoreUnavailableError('Redis: no connection');
+};
+
 /** The users who are present a while after the engine has lost what three connections held, and an error came while it was set again. */
-async function afterErrors(lose: (presence: PresenceStore, clock: MovedClock) => void): Promise<string[]> {
+async function afterErrors(
+  lose: (presence: PresenceStore, clock: MovedClock) => void,
+  fail: (clock: MovedClock) => void = isAway,
+): Promise<string[]> {
   const presence = createMemoryPresence();
   const clock = new MovedClock();
   let failures = 0;
@@ -180,31 +187,32 @@ async function afterErrors(lose: (presence: PresenceStore, clock: MovedClock) =>
     processWith(presence, clock, async (_writer, change, holder) => {
       if (change.location === at('2').location && failures > 0) {
         failures -= 1;
-        throw new StoreUnavailableError('Redis: no connection');
+        fail(clock);
       }
       const now = clock.now();
       const update = { ...scope, ...change, ...holder, userId: holder?.connection as string, now };
       const expiresAt = now + TTL_SECONDS * 1_000;
-      const { holdEnded } = await presence.set({ ...update, incarnation: 1, expiresAt });
+      const { holdEnded, leaseEnded } = await presence.set({ ...update, incarnation: 1, expiresAt });
       if (holdEnded === true) throw new HoldEndedError();
+      if (leaseEnded === true) throw new LeaseEndedError();
     }),
   );
   for (const page of ['1', '2', '3']) await (await held.open(project, page, page)).put(writer, at(page));
   lose(presence, clock);
   failures = 3;
-  for (let second = 0; second < 2 * TTL_SECONDS; second += 1) {
-    clock.move(1_000);
-    await nextIteration();
-  }
+  await passSeconds(clock, presence, 2 * TTL_SECONDS);
   const reading = { ...scope, filter: null, after: null, limit: 10, now: clock.now() };
   const { users } = await presence.find(reading);
   return users.map(({ userId }) => userId);
 }
 
 test('lost locations that an error has prevented from being set again are set later', async () => {
-  assert.deepEqual(await afterErrors((presence) => void presence.close()), ['1', '2', '3']);
-  const isFrozen = (_presence: PresenceStore, clock: MovedClock) => clock.jump(2 * TTL_SECONDS * 1_000);
-  assert.deepEqual(await afterErrors(isFrozen), ['1', '2', '3'], 'the lease has ended');
+  const everyone = ['1', '2', '3'];
+  const forget = (presence: PresenceStore) => void presence.close();
+  const freeze = (clock: MovedClock) => clock.jump(2 * TTL_SECONDS * 1_000);
+  assert.deepEqual(await afterErrors(forget), everyone);
+  assert.deepEqual(await afterErrors((_presence, clock) => freeze(clock)), everyone, 'the lease has ended');
+  assert.deepEqual(await afterErrors(forget, freeze), everyone, 'the lease ends meanwhile');
 });
 
 test('a location that is set while the holds of a lost lease are set again is held like the others', async () => {
