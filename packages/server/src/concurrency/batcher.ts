@@ -45,7 +45,7 @@ export class Batcher<Kind, Item, Result> {
       if (batch.length === this.#batchMax) {
         this.#waiting.set(kind, []);
         this.#start(kind, batch);
-      } else if (batch.length === 1) this.#waiting.set(kind, batch);
+      } else this.#waiting.set(kind, batch);
     });
   }
 

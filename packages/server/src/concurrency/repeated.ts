@@ -21,7 +21,6 @@ export class Repeated {
 
   /** Requests one run for all such calls within this time, in milliseconds. The process does not wait for it. */
   requestAfter(delayMs: number): void {
-    if (this.#isClosed) return;
     this.#delay ??= setTimeout(() => {
       this.#delay = null;
       void this.request();
@@ -31,7 +30,6 @@ export class Repeated {
   /** No run begins any more. Resolves when the one under way has ended. Idempotent. */
   close(): Promise<void> {
     this.#isClosed = true;
-    if (this.#delay !== null) clearTimeout(this.#delay);
     return this.request();
   }
 

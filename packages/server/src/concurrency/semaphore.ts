@@ -86,7 +86,6 @@ export class Semaphore {
     if (inUse === 0) this.#inUse?.delete(key);
     else this.#inUse?.set(key, inUse);
     this.#free += 1;
-    if (this.#waiting.size === 0) return;
     // While permits are free, other keys wait for permits of their own: this release changes nothing for them.
     if (this.#free > 1) this.#grantTo(key);
     else for (const next of this.#waiting.keys()) if (this.#grantTo(next)) return;

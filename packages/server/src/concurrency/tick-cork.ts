@@ -2,21 +2,20 @@ import type { Writable } from 'node:stream';
 
 /** Collects what is written to a stream in one event-loop tick into one system call, which costs more than a command. */
 export class TickCork {
-  #corked: { readonly stream: Writable; readonly end: NodeJS.Immediate } | null = null;
+  #corked: Writable | null = null;
 
   /** To be called before each write. */
   cork(stream: Writable): void {
     if (this.#corked !== null) return;
     stream.cork();
-    this.#corked = { stream, end: setImmediate(() => this.flush()) };
+    this.#corked = stream;
+    setImmediate(() => this.flush());
   }
 
   /** Sends what was written so far at once. */
   flush(): void {
-    if (this.#corked === null) return;
-    const { stream, end } = this.#corked;
+    const stream = this.#corked;
     this.#corked = null;
-    clearImmediate(end);
-    stream.uncork();
+    stream?.uncork();
   }
 }

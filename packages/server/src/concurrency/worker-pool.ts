@@ -42,8 +42,7 @@ export class WorkerPool<Pooled extends PooledWorker> {
     try {
       return await task(worker);
     } finally {
-      if (worker.isAlive) this.#idle.set(worker, setTimeout(() => void this.#end(worker), IDLE_MS).unref());
-      else this.#workers.delete(worker);
+      this.#idle.set(worker, setTimeout(() => void this.#end(worker), IDLE_MS).unref());
     }
   }
 

@@ -136,8 +136,7 @@ async function invalidateEligibility(
   project: ProjectKey,
   { departures, removedGroups, users, groups }: Consequences,
 ): Promise<void> {
-  const isLarge =
-    departures.some((departure) => isPacked(departure.users)) || departures.length > USERS_PER_EVENT;
+  const isLarge = departures.some((departure) => isPacked(departure.users));
   if (removedGroups.size > 0 || groups.some(({ active }) => !active) || isLarge)
     return eligibility.invalidate(project, null);
   const deactivated = users.filter(({ active }) => !active).map(({ id }) => id);

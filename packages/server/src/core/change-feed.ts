@@ -44,7 +44,7 @@ export class ChangeFeed {
 
   /** A position to begin at: null is before the oldest change that is stored. @throws ServiceError 410 */
   async begin(project: ProjectKey, from: ChangePosition | null): Promise<ChangePosition> {
-    const reading = await this.#store.changes.read(project, from?.position ?? 0, from === null ? 0 : 1);
+    const reading = await this.#store.changes.read(project, from?.position ?? 0, 1);
     if (from !== null) requireStored(from, reading);
     return from ?? { epoch: reading.epoch, position: reading.removedTo, index: 0 };
   }

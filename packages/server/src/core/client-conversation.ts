@@ -36,7 +36,9 @@ export class ClientConversation {
 
   /** @throws ServiceError `thread_not_found`, also in a group that is not the caller's; `user_not_found` for a deleted user */
   async findThread(caller: ClientWriter, id: string): Promise<ThreadRecord> {
-    const thread = await this.#findAny(caller, id);
+    // The login is checked first: a deleted user does not learn whether the thread exists.
+    await this.#parts.clients.user({ ...caller, group: null });
+    const thread = await this.#parts.threads.find(caller.project, id, caller.userId);
     await this.#enter(caller, thread.groupId, id);
     return thread;
   }
@@ -52,7 +54,7 @@ export class ClientConversation {
     requested: string | null,
     request: (groupId: string) => ThreadListRequest,
   ): Promise<ThreadPage> {
-    const groupId = await this.#enter(caller, requested, null);
+    const groupId = await this.enterGroup(caller, requested);
     return this.#parts.threads.list(caller.project, request(groupId));
   }
 
@@ -176,12 +178,6 @@ export class ClientConversation {
       if (!isThreadNotFound(error) || createThread === undefined) throw error;
       return this.#enter(caller, createThread.groupID ?? null, threadId);
     }
-  }
-
-  /** The login is checked first: a deleted user does not learn whether the thread exists. */
-  async #findAny(caller: ClientWriter, id: string): Promise<ThreadRecord> {
-    await this.#parts.clients.user({ ...caller, group: null });
-    return this.#parts.threads.find(caller.project, id, caller.userId);
   }
 
   /** @throws ServiceError `thread_not_found` of `threadId` in place of `group_not_found` */

@@ -99,7 +99,7 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
     try {
       // A release that comes later would end what the connection is about to hold.
       if (this.#unreleased.size > 0) await this.#releaseAgain();
-      if (this.#watch === null) await this.#watched();
+      await this.#watched();
       const lease = this.#lease;
       try {
         await update(lease);
@@ -194,7 +194,6 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
     const displaced = this.#displaced;
     this.#displaced = new Set();
     const connections = [...displaced].flatMap((id) => [...(this.#holders.get(id)?.keys() ?? [])]);
-    if (connections.length === 0) return;
     try {
       await this.put((lease) => this.#owner.setAgain(connections, this, lease));
     } catch (error) {
@@ -215,9 +214,7 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
 
   /** The group is not used any more. */
   async end(): Promise<void> {
-    const watch = this.#watch;
-    this.#watch = null;
-    (await watch)?.close();
+    (await this.#watch)?.close();
   }
 
   async #release({ userId, name }: ClosedConnection, at: number): Promise<void> {
@@ -234,7 +231,9 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
   async #replace(lost: string, hasEnded: boolean): Promise<void> {
     // Another update may have replaced it.
     if (this.#lease !== lost) return;
-    this.#beginLease();
+    this.#lease = this.#owner.newLease();
+    this.#endsAt = this.#owner.now + this.#ttlMs;
+    this.#applied = 0;
     this.#isIncomplete = true;
     this.#hadEnded = hasEnded;
     await this.#complete();
@@ -248,20 +247,8 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
   }
 
   async #setAgain(): Promise<void> {
-    const lease = this.#lease;
-    try {
-      await this.#owner.setAgain(this.#connections(), this, lease, this.#hadEnded);
-    } catch (error) {
-      if (error instanceof LeaseEndedError) this.#beginLease();
-      throw error;
-    }
+    await this.#owner.setAgain(this.#connections(), this, this.#lease, this.#hadEnded);
     this.#isIncomplete = false;
-  }
-
-  #beginLease(): void {
-    this.#lease = this.#owner.newLease();
-    this.#endsAt = this.#owner.now + this.#ttlMs;
-    this.#applied = 0;
   }
 
   async #releaseAgain(): Promise<void> {
@@ -283,7 +270,7 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
     const { now, presence } = this.#owner;
     const lose = () => {
       if (this.#watch === watch) this.#watch = null;
-      void watch.then((own) => own.close()).catch(() => {});
+      void began.then((own) => own.close()).catch(() => {});
     };
     // Events that come while the missed ones are read.
     let waiting: (() => void)[] | null = [];
@@ -307,14 +294,9 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
 
   /** Applies what happened since the watch before was lost. Where the engine does not have it any more, that stays unknown. */
   async #catchUp(watch: PresenceWatch): Promise<void> {
-    try {
-      const missed = this.#position === null ? [] : await watch.since(this.#position);
-      for (const [, event] of missed ?? []) this.#onEvent(event);
-      this.#position = watch.position;
-    } catch (error) {
-      watch.close();
-      throw error;
-    }
+    const missed = this.#position === null ? [] : await watch.since(this.#position);
+    for (const [, event] of missed ?? []) this.#onEvent(event);
+    this.#position = watch.position;
   }
 
   #apply(offset: number, event: PresenceEvent, checksum?: string): void {

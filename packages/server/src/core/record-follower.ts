@@ -139,13 +139,15 @@ export class RecordFollower {
         if (isGap || isRemoved || records.length > RECORDS_MAX) return null;
         records.push(...reading.records);
         const last = reading.records.at(-1);
-        if (last !== undefined) after = last.position;
-        // All of these topics up to the newest position of this reading were read.
-        else newest = Math.min(newest, reading.newest);
-        if (last === undefined) break;
+        if (last === undefined) {
+          // All of these topics up to the newest position of this reading were read.
+          newest = Math.min(newest, reading.newest);
+          break;
+        }
+        after = last.position;
       }
     }
-    return { newest: Number.isFinite(newest) ? newest : from.newest, records };
+    return { newest, records };
   }
 
   async #notify({ listeners }: Followed, found: ReadonlyMap<Topic, TopicChanges>): Promise<void> {

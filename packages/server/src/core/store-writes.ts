@@ -59,5 +59,5 @@ export class StoreWrites {
   }
 }
 
-const isApplied = <Outcome>(outcome: Outcome): outcome is Applied<Outcome> =>
-  typeof outcome === 'object' && outcome !== null && 'changes' in outcome;
+const isApplied = <Outcome extends object>(outcome: Outcome): outcome is Applied<Outcome> =>
+  'changes' in outcome;

@@ -22,11 +22,11 @@ export function statusError(status: number): string | null {
 /** Why there was no answer. */
 export function errorText(thrown: unknown): string {
   const error = thrown as NodeJS.ErrnoException;
-  const causes = error instanceof AggregateError ? (error.errors as NodeJS.ErrnoException[]) : [];
   if (error instanceof AddressError) return error.message;
   if (error.name === 'AbortError' || error.name === 'TimeoutError')
     return `the receiver did not answer within ${limits.WEBHOOK_ANSWER_SECONDS} seconds`;
-  const code = error.code ?? causes[0]?.code;
+  // Where a host has several addresses, it is that of the first.
+  const { code } = error;
   const problem = code?.startsWith('HPE_') ? 'the answer is not HTTP' : 'no answer';
   return (KNOWN[code ?? ''] ?? `${problem}: ${code ?? error.message}`).slice(0, ERROR_MAX_LENGTH);
 }

@@ -60,8 +60,8 @@ export class WebhookDeliveries {
   readonly #projects: ProjectsInUse;
   readonly #capacity = new RunCapacity();
   readonly #runs = new Map<WebhookRun, Promise<void>>();
-  /** How many active webhooks the projects have that have any. */
-  #active = new Map<ProjectKey, number>();
+  /** The projects with active webhooks. */
+  #active = new Set<ProjectKey>();
   readonly #woken = new Set<ProjectKey>();
   /** One search at a time: what becomes due meanwhile is searched for afterwards. */
   readonly #searches = new Repeated(() => this.#search());
@@ -119,20 +119,18 @@ export class WebhookDeliveries {
 
   /** A webhook of the project was created, or may have become due. */
   changed(project: ProjectKey): void {
-    if (!this.#active.has(project)) this.#active.set(project, 0);
+    this.#active.add(project);
     this.#woken.add(project);
     this.#wake();
   }
 
   /** Lets the attempts under way finish for a moment, and gives back the leases. Idempotent. */
   async stop(): Promise<void> {
-    if (!this.#isStopped) {
-      this.#isStopped = true;
-      this.#stopSweeps();
-      this.#unsubscribe();
-      this.#projects.close();
-      for (const timer of this.#repeats) clearTimeout(timer);
-    }
+    this.#isStopped = true;
+    this.#stopSweeps();
+    this.#unsubscribe();
+    this.#projects.close();
+    for (const timer of this.#repeats) clearTimeout(timer);
     await this.#searches.close();
     for (const run of this.#runs.keys()) run.end();
     const abort = setTimeout(() => {
@@ -194,7 +192,7 @@ export class WebhookDeliveries {
     await this.#renew();
     const work = await store.webhookLeases.work({ now: clock.now(), own: this.#own() });
     this.#backlog = backlogOf(work);
-    this.#active = new Map(work.map(({ project, active }) => [project, active]));
+    this.#active = new Set(work.map(({ project }) => project));
     // Where there is not capacity for all, every project has its chance.
     await this.#claim(shuffled(work.filter(({ isDue }) => isDue).map(({ project }) => project)));
   }

@@ -22,7 +22,7 @@ export interface RunParts {
   readonly log: Logger;
   readonly sender: AttemptSender;
   readonly writer: DeliveryWriter;
-  attempted(outcome: AttemptOutcome, webhook: ClaimedWebhook): void;
+  attempted(outcome: AttemptOutcome): void;
   /** A delivery is repeated then. */
   repeats(dueAt: number): void;
 }
@@ -162,7 +162,7 @@ export class WebhookRun {
       await this.#release();
       return false;
     }
-    this.#parts.attempted(outcome, this.webhook);
+    this.#parts.attempted(outcome);
     const { attempt, isAcknowledged, isGone, retryAfter } = outcome;
     if (isAcknowledged) return this.#acknowledged(outcome, end);
     const now = clock.now();

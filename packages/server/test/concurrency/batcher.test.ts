@@ -36,6 +36,9 @@ describe('a batcher', () => {
     assert.deepEqual(calls, [['a', [1, 2]]]);
     assert.deepEqual(await Promise.all(results), [2, 4, 6]);
     assert.deepEqual(calls.slice(1), [['a', [3]]]);
+    await Promise.all([4, 5].map((item) => batcher.add('a', item)));
+    await nextIteration();
+    assert.deepEqual(calls.slice(2), [['a', [4, 5]]]);
   });
 
   test('a batcher makes the calls at once when it is flushed', async () => {
@@ -79,6 +82,29 @@ describe('a batcher', () => {
     assert.deepEqual(calls.at(-1), [5], 'the call that failed is under way no longer');
     ends.shift()?.();
     assert.equal(await last, 5);
+  });
+
+  test('a batcher makes no more calls of a kind at once than its limit, also when one of them has ended', async () => {
+    const calls: number[] = [];
+    const ends: (() => void)[] = [];
+    const handle = async (_kind: string, items: readonly number[]) => {
+      calls.push(...items);
+      await new Promise<void>((resolve) => ends.push(resolve));
+      return items;
+    };
+    const batcher = new Batcher<string, number, number>(1, handle, 2);
+    const results = [1, 2].map((item) => batcher.add('a', item));
+    assert.deepEqual(calls, [1, 2]);
+    ends.shift()?.();
+    assert.equal(await results[0], 1);
+    await nextIteration();
+    results.push(...[3, 4].map((item) => batcher.add('a', item)));
+    assert.deepEqual(calls, [1, 2, 3]);
+    while (ends.length > 0) {
+      ends.shift()?.();
+      await nextIteration();
+    }
+    assert.deepEqual(await Promise.all(results), [1, 2, 3, 4]);
   });
 
   test('a batcher rejects the item whose result is an error alone, and all of a call that fails', async () => {

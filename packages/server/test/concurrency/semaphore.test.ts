@@ -38,6 +38,7 @@ describe('a semaphore', () => {
     for (const name of ['a1', 'a2', 'a3', 'a4', 'b1', 'c1']) void tasks.start(name);
     assert.deepEqual(tasks.running, ['a1', 'a2']);
     assert.ok(tasks.semaphore.isContended);
+    assert.equal(tasks.semaphore.waiting, 4);
     await tasks.end('a1');
     assert.deepEqual(tasks.running, ['a2', 'a3']);
     await tasks.end('a2');
@@ -58,6 +59,8 @@ describe('a semaphore', () => {
     await tasks.end('b2');
     assert.deepEqual(tasks.running, ['a1', 'a2']);
     await tasks.end('a2');
+    assert.deepEqual(tasks.running, ['a1', 'a3']);
+    void tasks.start('a4');
     assert.deepEqual(tasks.running, ['a1', 'a3']);
   });
 
@@ -82,7 +85,7 @@ describe('a semaphore', () => {
       void tasks.start('a1');
       const late = assert.rejects(tasks.start('a2', performance.now() + 1_000), busy());
       void tasks.start('a3', performance.now() + 60_000);
-      mock.timers.tick(2_000);
+      mock.timers.tick(1_000);
       await late;
       await tasks.end('a1');
       assert.deepEqual(tasks.running, ['a3']);
@@ -101,9 +104,13 @@ describe('a semaphore', () => {
     );
     assert.equal(await semaphore.run('a', async () => 'ran'), 'ran');
     await semaphore.acquire('a');
-    const second = semaphore.acquire('a');
+    const order: string[] = [];
+    const second = semaphore.acquire('a').then(() => order.push('acquired'));
+    await nextIteration();
+    order.push('released');
     semaphore.release('a');
     await second;
+    assert.deepEqual(order, ['released', 'acquired']);
   });
 
   test('a semaphore rejects the waiting callers on request, and serves later ones', async () => {

@@ -40,6 +40,7 @@ describe('a tick cork', () => {
     cork.cork(stream);
     stream.write('a');
     cork.flush();
+    cork.flush();
     assert.deepEqual(calls, ['a']);
     cork.cork(stream);
     stream.write('b');

@@ -28,7 +28,19 @@ describe('a worker pool', () => {
     assert.equal(started.length, 2);
     resolve();
     await Promise.all(tasks);
-    assert.ok(started.includes(await pool.run(4, async (worker) => worker)));
+    const last = await pool.run(4, async (worker) => worker);
+    assert.equal(await pool.run(5, async (worker) => worker), last, 'the one that was used last');
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const used: FakeWorker[] = [];
+    const again = [6, 7].map((key) =>
+      pool.run(key, (worker) => {
+        used.push(worker);
+        return ended;
+      }),
+    );
+    assert.deepEqual(new Set(used), new Set(started));
+    end();
+    await Promise.all(again);
     assert.equal(started.length, 2);
     await pool.close();
     assert.ok(started.every(({ isClosed }) => isClosed));
@@ -49,11 +61,30 @@ describe('a worker pool', () => {
     );
   });
 
+  test('a worker pool replaces a thread that died while it had no task', async () => {
+    const { pool, started } = poolOf(1);
+    const first = await pool.run(1, async (worker) => worker);
+    first.isAlive = false;
+    assert.equal(await pool.run(1, async (worker) => worker), started[1]);
+    await pool.close();
+    assert.deepEqual(
+      started.map(({ isClosed }) => isClosed),
+      [false, true],
+    );
+  });
+
   test('a worker pool ends a thread that had no task for ten seconds', async () => {
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
       const { pool, started } = poolOf(1);
       await pool.run(1, async () => {});
+      mock.timers.tick(9_000);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const task = pool.run(1, () => promise);
+      mock.timers.tick(9_000);
+      assert.equal(started[0]?.isClosed, false, 'it has a task');
+      resolve();
+      await task;
       mock.timers.tick(9_000);
       assert.equal(started[0]?.isClosed, false);
       mock.timers.tick(2_000);

@@ -10,7 +10,7 @@ import { HeldGroup } from '../../src/core/held-group.ts';
 import { HeldPresence } from '../../src/core/held-presence.ts';
 import { type PresenceChange, presenceChange } from '../../src/core/presence-change.ts';
 import type { PresenceConnection } from '../../src/core/presence-connection.ts';
-import { HoldEndedError } from '../../src/core/presence-service.ts';
+import { HoldEndedError, LeaseEndedError } from '../../src/core/presence-service.ts';
 import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
 import type { PresenceStore, PresenceWatch } from '../../src/presence/presence-store.ts';
 import { regionHash } from '../../src/presence/region-name.ts';
@@ -171,7 +171,15 @@ test('a connection that moves while its lost location is being set again is at t
   assert.deepEqual(await whileSetAgain((connection) => connection.put(writer, at('2'))), [at('2').location]);
 });
 
-test('lost locations that an error has prevented from being set again are set later', async () => {
+const isAway = () => {
+  throw new StoreUnavailableError('Redis: no connection');
+};
+
+/** The users who are present a while after the engine has lost what three connections held, and an error came while it was set again. */
+async function afterErrors(
+  lose: (presence: PresenceStore, clock: MovedClock) => void,
+  fail: (clock: MovedClock) => void = isAway,
+): Promise<string[]> {
   const presence = createMemoryPresence();
   const clock = new MovedClock();
   let failures = 0;
@@ -179,26 +187,32 @@ test('lost locations that an error has prevented from being set again are set la
     processWith(presence, clock, async (_writer, change, holder) => {
       if (change.location === at('2').location && failures > 0) {
         failures -= 1;
-        throw new StoreUnavailableError('Redis: no connection');
+        fail(clock);
       }
       const now = clock.now();
       const update = { ...scope, ...change, ...holder, userId: holder?.connection as string, now };
-      await presence.set({ ...update, incarnation: 1, expiresAt: now + TTL_SECONDS * 1_000 });
+      const expiresAt = now + TTL_SECONDS * 1_000;
+      const { holdEnded, leaseEnded } = await presence.set({ ...update, incarnation: 1, expiresAt });
+      if (holdEnded === true) throw new HoldEndedError();
+      if (leaseEnded === true) throw new LeaseEndedError();
     }),
   );
   for (const page of ['1', '2', '3']) await (await held.open(project, page, page)).put(writer, at(page));
-  await presence.close();
+  lose(presence, clock);
   failures = 3;
-  for (let second = 0; second < 2 * TTL_SECONDS; second += 1) {
-    clock.move(1_000);
-    await nextIteration();
-  }
+  await passSeconds(clock, presence, 2 * TTL_SECONDS);
   const reading = { ...scope, filter: null, after: null, limit: 10, now: clock.now() };
   const { users } = await presence.find(reading);
-  assert.deepEqual(
-    users.map(({ userId }) => userId),
-    ['1', '2', '3'],
-  );
+  return users.map(({ userId }) => userId);
+}
+
+test('lost locations that an error has prevented from being set again are set later', async () => {
+  const everyone = ['1', '2', '3'];
+  const forget = (presence: PresenceStore) => void presence.close();
+  const freeze = (clock: MovedClock) => clock.jump(2 * TTL_SECONDS * 1_000);
+  assert.deepEqual(await afterErrors(forget), everyone);
+  assert.deepEqual(await afterErrors((_presence, clock) => freeze(clock)), everyone, 'the lease has ended');
+  assert.deepEqual(await afterErrors(forget, freeze), everyone, 'the lease ends meanwhile');
 });
 
 test('a location that is set while the holds of a lost lease are set again is held like the others', async () => {
@@ -245,8 +259,9 @@ function processOn(
     const update = { ...scope, ...change, ...holder, userId: 'a', now };
     if (change.kind === 'absent') return void (await presence.clear(update));
     const expiresAt = now + presenceTtlSeconds * 1_000;
-    const { holdEnded } = await presence.set({ ...update, incarnation: 1, expiresAt });
+    const { holdEnded, leaseEnded } = await presence.set({ ...update, incarnation: 1, expiresAt });
     if (holdEnded === true) throw new HoldEndedError();
+    if (leaseEnded === true) throw new LeaseEndedError();
   };
   return processWith(presence, clock, putPresence, presenceTtlSeconds);
 }
@@ -262,6 +277,40 @@ async function passSeconds(clock: MovedClock, presence: PresenceStore, seconds: 
 async function locationsOf(presence: PresenceStore, clock: MovedClock): Promise<readonly string[]> {
   return (await presence.locationsOf({ ...scope, userId: 'a', incarnation: 1, now: clock.now() })).locations;
 }
+
+test('a connection that is back keeps what the engine has lost while it was away', async () => {
+  const presence = createMemoryPresence();
+  const clock = new MovedClock();
+  await using held = closing(processOn(presence, clock));
+  await (await held.open(project, 'b', 'other')).put(
+    writer,
+    presenceChange({ location: { other: '' } }, 'g'),
+  );
+  const connection = await held.open(project, 'a', 'page');
+  await connection.put(writer, at('1'));
+  await connection.close(TTL_SECONDS * 1_000);
+  await presence.close();
+  await passSeconds(clock, presence, TTL_SECONDS / 2);
+  assert.deepEqual(await locationsOf(presence, clock), ['{"other":""}']);
+  assert.equal(await held.open(project, 'a', 'page'), connection);
+  assert.deepEqual(await locationsOf(presence, clock), [at('1').location, '{"other":""}']);
+  await passSeconds(clock, presence, 2 * TTL_SECONDS);
+  assert.deepEqual(await locationsOf(presence, clock), [at('1').location, '{"other":""}']);
+});
+
+test('a location that was cleared and is held anew is set again with the data that it has since then', async () => {
+  const presence = createMemoryPresence();
+  const clock = new MovedClock();
+  await using held = closing(processOn(presence, clock));
+  const connection = await held.open(project, 'a', 'page');
+  await connection.put(writer, at('1', { x: 1 }));
+  await presence.clear({ ...scope, userId: 'a', location: at('1').location, now: clock.now() });
+  for (const change of [at('1'), at('1', { x: 2 }), at('1')]) await connection.put(writer, change);
+  await presence.close();
+  await passSeconds(clock, presence, TTL_SECONDS);
+  const reading = { ...scope, userId: 'a', incarnation: 1, now: clock.now() };
+  assert.deepEqual(await presence.locationsOf(reading), { locations: [at('1').location], data: ['{"x":2}'] });
+});
 
 test('an absence whose event is lost ends what a connection holds for good', async () => {
   const presence = createMemoryPresence();
@@ -306,6 +355,28 @@ test('an absence from the newest location of a region ends it for good, where an
   await presence.clear({ ...scope, userId: 'a', location: at('2').location, now: clock.now() });
   await passSeconds(clock, presence, 2 * TTL_SECONDS);
   assert.deepEqual(await locationsOf(presence, clock), [at('1').location]);
+});
+
+test('a release that fails is repeated within a second, also where its connection was the last one in the group', async () => {
+  const presence = createMemoryPresence();
+  const clock = new MovedClock();
+  await using held = closing(processOn(presence, clock));
+  const connection = await held.open(project, 'a', 'page');
+  await connection.put(writer, at('1'));
+  const release = presence.release.bind(presence);
+  const { promise: isAway, resolve: fail } = Promise.withResolvers<void>();
+  presence.release = async () => {
+    await isAway;
+    presence.release = release;
+    throw new StoreUnavailableError('Redis: no connection');
+  };
+  const left = assert.rejects(connection.leave('g'), StoreUnavailableError);
+  await passSeconds(clock, presence, 1);
+  fail();
+  await left;
+  assert.deepEqual(await locationsOf(presence, clock), [at('1').location]);
+  await passSeconds(clock, presence, 1);
+  assert.deepEqual(await locationsOf(presence, clock), []);
 });
 
 test('a connection that moved to another process stays present when the process before notices its end', async () => {
@@ -364,6 +435,52 @@ test('a process that was frozen takes no connection back, also where another of 
   return afterFreeze([change], [change.location]);
 });
 
+test('a location that is taken with a lease that has ended is the newest of its region', async () => {
+  const presence = createMemoryPresence();
+  const clock = new MovedClock();
+  await using held = closing(processOn(presence, clock));
+  const [first, second] = [await held.open(project, 'a', 'first'), await held.open(project, 'a', 'second')];
+  await first.put(writer, at('1'));
+  await second.put(writer, at('2'));
+  clock.jump((TTL_SECONDS + 10) * 1_000);
+  await first.put(writer, at('3'));
+  for (const expected of [at('3').location, at('2').location]) {
+    await passSeconds(clock, presence, 2 * TTL_SECONDS);
+    assert.deepEqual(await locationsOf(presence, clock), [expected]);
+    await first.close(0);
+  }
+});
+
+test('what a connection holds is set again for a membership that began anew, also where an error came first', async () => {
+  const presence = createMemoryPresence();
+  const clock = new MovedClock();
+  let failures = 0;
+  await using held = closing(
+    processWith(presence, clock, async (_writer, change, holder) => {
+      if (failures > 0) {
+        failures -= 1;
+        throw new StoreUnavailableError('Redis: no connection');
+      }
+      const now = clock.now();
+      const update = { ...scope, ...change, ...holder, userId: 'a', now };
+      const expiresAt = now + TTL_SECONDS * 1_000;
+      const { holdEnded } = await presence.set({ ...update, incarnation: 1, expiresAt });
+      if (holdEnded === true) throw new HoldEndedError();
+    }),
+  );
+  await (await held.open(project, 'a', 'page')).put(writer, at('1'));
+  const ends = [
+    () => presence.removeUsers(scope, ['a'], clock.now()),
+    () => presence.removeGroup(scope, clock.now()),
+  ];
+  for (const end of ends) {
+    await end();
+    failures = 1;
+    await passSeconds(clock, presence, 2);
+    assert.deepEqual(await locationsOf(presence, clock), [at('1').location]);
+  }
+});
+
 test('a location that the engine has lost with its lease is set again where a lease of the process before has it', async () => {
   const presence = createMemoryPresence();
   const clock = new MovedClock();
@@ -387,6 +504,8 @@ test('a location that the engine has lost with its lease is set again where a le
   await moved.put(writer, at('2'));
   const { lease } = last as NonNullable<typeof last>;
   await old.close(0);
+  // The lease was renewed, and has not ended.
+  await passSeconds(clock, presence, TTL_SECONDS + 5);
   // After a failover the engine has what it had before.
   await set({ ...earlier, now: clock.now(), expiresAt: clock.now() + TTL_SECONDS * 1_000 });
   const renew = presence.renewLease.bind(presence);
@@ -398,20 +517,26 @@ test('a location that the engine has lost with its lease is set again where a le
   assert.deepEqual(await locationsOf(presence, clock), ['{"other":""}']);
 });
 
-test('a group is watched only for a user who may be present in it', async () => {
+test('a group is watched only for a user who may be present in it, and only while a connection holds a location there', async () => {
   const watched: string[] = [];
   const presence = createMemoryPresence();
+  const clock = new MovedClock();
   const watch = presence.watch.bind(presence);
-  presence.watch = (...[of, ...rest]) => {
+  presence.watch = async (...[of, ...rest]) => {
+    const own = await watch(of, ...rest);
     watched.push(of.groupId);
-    return watch(of, ...rest);
+    const close = () => {
+      watched.push(`closed ${of.groupId}`);
+      own.close();
+    };
+    return { ...own, close };
   };
   const enter = async (_writer: unknown, group: string | null) => {
     if (group !== 'g') throw groupNotFound(group ?? '', 'has no member a');
     return group;
   };
   const putPresence = async () => {};
-  await using held = closing(processWith(presence, new MovedClock(), putPresence, TTL_SECONDS, enter));
+  await using held = closing(processWith(presence, clock, putPresence, TTL_SECONDS, enter));
   const connection = await held.open(project, 'a', null);
   for (const groupId of ['g', 'another', 'g']) {
     const change = presenceChange({ location: REGION }, groupId);
@@ -420,4 +545,13 @@ test('a group is watched only for a user who may be present in it', async () => 
     else await assert.rejects(put, { code: 'group_not_found' });
   }
   assert.deepEqual(watched, ['g']);
+  await connection.leave('g');
+  clock.move(1_000);
+  await nextIteration();
+  await connection.put(writer, at('1'));
+  assert.deepEqual(watched, ['g', 'closed g', 'g']);
+  await connection.close(0);
+  clock.move(1_000);
+  await nextIteration();
+  assert.deepEqual(watched, ['g', 'closed g', 'g', 'closed g']);
 });
