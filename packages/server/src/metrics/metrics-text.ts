@@ -20,7 +20,7 @@ export async function metricsText(metrics: Iterable<Metric>): Promise<string> {
     text += `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
     for (const found of await Promise.all(samples))
       for (const { suffix = '', labels, value } of found)
-        text += `${name}${suffix}${labelsText(labels)} ${value}\n`;
+        text += `${name}${suffix}${labelsText(labels)} ${valueText(value)}\n`;
   }
   return text;
 }
@@ -41,3 +41,8 @@ function labelsText(labels: Labels): string {
 const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '"': '\\"', '\n': '\\n' };
 
 const escaped = (value: string) => value.replaceAll(/[\\"\n]/g, (character) => ESCAPES[character] as string);
+
+function valueText(value: number): string {
+  if (Number.isFinite(value) || Number.isNaN(value)) return String(value);
+  return value > 0 ? '+Inf' : '-Inf';
+}
