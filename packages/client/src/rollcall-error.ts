@@ -57,7 +57,7 @@ export class RollcallError extends Error {
  */
 export const errorOfResponse = ({ status, headers }: Response, body: string): RollcallError =>
   errorIn(
-    body,
+    objectIn(body),
     status === 404 || status >= 500 ? 'error' : 'invalid_request',
     `status ${status} without an error body`,
     {
@@ -68,14 +68,14 @@ export const errorOfResponse = ({ status, headers }: Response, body: string): Ro
     },
   );
 
-/** The error that a body describes; where it has none, the given code and message. */
+/** The error that a parsed body describes; where it has none, the given code and message. */
 export function errorIn(
-  body: string,
+  body: unknown,
   code: RollcallErrorCode,
   message: string,
   details?: ErrorDetails,
 ): RollcallError {
-  const { error, message: reason } = objectIn(body);
+  const { error, message: reason } = Object(body);
   const codeIn = typeof error === 'string' ? (error as RollcallErrorCode) : code;
   return new RollcallError(codeIn, typeof reason === 'string' ? reason : message, details);
 }

@@ -7,6 +7,7 @@ import { type Location, Rollcall, type RollcallError } from '../src/index.ts';
 import {
   DONE,
   errorBody,
+  type Received,
   respond,
   respondDone,
   type Script,
@@ -106,26 +107,28 @@ describe('the updates of an announcement', () => {
     });
   });
 
-  test('one update is in flight at a time, and of faster moves the latest is sent', async () => {
-    await announcing(
-      () => {},
-      async (announce, server) => {
-        const announcement = announce({ exclusiveWithin: { page: 'a' } });
-        await server.arrived(1);
-        for (const part of ['2', '3', '4', '5']) announcement.move({ page: 'a', part });
-        await new Promise((resolve) => setTimeout(resolve, 20));
-        assert.deepEqual(updatesOf(server), ['a1']);
-        server.release(0);
-        await server.arrived(2);
-        server.release(1);
-        const left = announcement.leave();
-        await server.arrived(3);
-        server.release(2);
-        await left;
-        assert.deepEqual(updatesOf(server), ['a1', 'a5', '-a5']);
-      },
-    );
-  });
+  for (const status of [200, 503])
+    test(`one update is in flight at a time, and of faster moves the latest is sent once, after a response of ${status}`, async () => {
+      await announcing(
+        () => {},
+        async (announce, server, rollcall) => {
+          const announcement = announce({ exclusiveWithin: { page: 'a' } });
+          await server.arrived(1);
+          for (const part of ['2', '3', '4', '5']) announcement.move({ page: 'a', part });
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          assert.deepEqual(updatesOf(server), ['a1']);
+          respond(server.received[0] as Received, status, status === 200 ? DONE : errorBody('error'));
+          await server.arrived(2);
+          server.release(1);
+          await until('the user is present', () => rollcall.status.get().state === 'open');
+          const left = announcement.leave();
+          await server.arrived(3);
+          server.release(2);
+          await left;
+          assert.deepEqual(updatesOf(server), ['a1', 'a5', '-a5']);
+        },
+      );
+    });
 
   test('a move without a region sends the presence before the absence, so that the user stays present', async () => {
     await announcing(respondDone, async (announce, server) => {

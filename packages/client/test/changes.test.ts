@@ -8,7 +8,7 @@ import { type Changes, changesOf, type RecordedChange } from '../src/changes/ind
 import { Rollcall } from '../src/index.ts';
 import { rejects } from './support/rejects.ts';
 import { respond, withScriptedClient } from './support/scripted-server.ts';
-import { cutStream, SOON, stream, written } from './support/scripted-streams.ts';
+import { cutStream, errorEvent, SOON, stream, written } from './support/scripted-streams.ts';
 
 const server = oneServer();
 const closed = closedAfterTests();
@@ -102,6 +102,15 @@ describe('changes of the client', () => {
     await rejects(changes.page({ after }), 'invalid_request', 410);
     await rejects(changes.follow({ after }).next(), 'invalid_request', 410);
   });
+
+  test('changes that are followed end with the error that the server sends as an event', () =>
+    withScriptedClient(
+      (request) => stream(request, errorEvent('invalid_project_token', 'no project')),
+      async (rollcall) => {
+        const next = changesOf(rollcall).follow().next();
+        await assert.rejects(next, { code: 'invalid_project_token', message: 'no project' });
+      },
+    ));
 
   test('users and groups are read by ID, any number of them, without those that do not exist', async () => {
     const { changes, project } = await followed();

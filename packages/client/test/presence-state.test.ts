@@ -80,6 +80,21 @@ describe('presenceAfter', () => {
     assert.deepEqual(entries(state), [entry('ada', [A])]);
   });
 
+  test('data stays with its location while others arrive and depart', () => {
+    const data = (location: Location, n: number) =>
+      ({ type: 'data', id: 'ada', location, data: { n } }) as const;
+    const departed = (location: Location) =>
+      ({ type: 'departed', id: 'ada', location, reason: 'expired' }) as const;
+    const ephemeral = (state: PresenceState) => entries(state).map((found) => found.ephemeral);
+    const both = [arrived('ada', A), arrived('ada', B), data(B_OTHER_WAY_ROUND, 2)];
+    assert.deepEqual(ephemeral(after(...both)), [{ locations: [A, B], data: [null, { n: 2 }] }]);
+    const again = after(...both, departed(A), arrived('ada', A), data(A, 1));
+    assert.deepEqual(ephemeral(again), [{ locations: [B, A], data: [{ n: 2 }, { n: 1 }] }]);
+    const left = after(...both, departed(B), data(B, 3));
+    assert.deepEqual(ephemeral(left), [{ locations: [A], data: [null] }]);
+    assert.equal(after(data(A, 1)).size, 0);
+  });
+
   test('an event does not change the previous state, and unchanged entries are shared', () => {
     const before = after(arrived('ada', A), arrived('bob', A));
     const copy = structuredClone(entries(before));

@@ -230,9 +230,16 @@ describe('a stream that tabs share', { skip: skipsPages }, () => {
   test('a shared stream gives all of its tabs the delay that the server sets for reconnecting', async () => {
     await withScene(async (scene) => {
       const { leading, following, source } = await leadAndFollow(scene, 'e-0');
-      write(source, SOON, arrived('e-1', 'bob'), errorEvent('error'));
-      for (const tab of [leading, following]) {
-        await tab.waitForFunction('retries.length > 0');
+      const tabs = [leading, following];
+      write(source, SOON, arrived('e-1', 'bob'));
+      for (const tab of tabs) await shows(tab, 'snapshot', 'arrived bob');
+      // The following tab gets the error of the stream, or has its lock before, and then the error of a stream of its own.
+      await until('both tabs have got an error', async () => {
+        for (const open of scene.streams) if (!open.response.destroyed) write(open, errorEvent('error'));
+        const retries = await Promise.all(tabs.map((tab) => tab.evaluate<number>('retries.length')));
+        return !retries.includes(0);
+      });
+      for (const tab of tabs) {
         const { code, delayMs } = await tab.evaluate<{ code: string; delayMs: number }>('retries[0]');
         assert.equal(code, 'error');
         assert.ok(delayMs <= 4, `${delayMs} ms`);

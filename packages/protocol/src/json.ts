@@ -37,8 +37,8 @@ const SUSPECT_NUMBER = /[:,[]\s*-?(?:[\d.]{16}|[\d.]+[eE][+-]?(?:29\d|[3-9]\d\d|
  * Parses a body, or what the message of an error is to call it, as one JSON object.
  * @throws JsonObjectError when the bytes are empty, not UTF-8, not JSON, or JSON of another type.
  */
-export function parseJsonObject(bytes: Uint8Array | null | undefined, what = 'the request body'): JsonObject {
-  if (bytes == null || bytes.length === 0) throw new JsonObjectError(`${what} is empty; send a JSON object`);
+export function parseJsonObject(bytes: Uint8Array | undefined, what = 'the request body'): JsonObject {
+  if (!bytes?.length) throw new JsonObjectError(`${what} is empty; send a JSON object`);
   const error = structureError(bytes);
   if (error !== null) throw new JsonObjectError(`${what} ${error}`);
   const buffer = Buffer.isBuffer(bytes)

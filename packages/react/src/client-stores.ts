@@ -17,22 +17,22 @@ const isForgotten = ({ isUsed, idleSince }: AnyStore) => !isUsed && Date.now() -
  * The store of a client under a key, so that all components share one stream. Memory: the stores in use, those that were
  * in use in the last ten seconds, and those that are needed.
  */
-export function storeOf<State, Store extends LiveStore<State> = LiveStore<State>>(
+export function storeOf<State>(
   client: RollcallClient,
   key: unknown,
   initial: State,
   source: Source<State>,
   isNeeded: (state: State) => boolean = () => false,
-): Store {
+): LiveStore<State> {
   const stores = STORES.get(client) ?? storesOf(client);
   const text = stableText(key);
   const known = stores.get(text);
   // What it shows may have changed long ago.
-  if (known !== undefined && !isForgotten(known)) return known as unknown as Store;
+  if (known !== undefined && !isForgotten(known)) return known as unknown as LiveStore<State>;
   for (const [other, store] of stores) if (isForgotten(store)) stores.delete(other);
   const store = new LiveStore(initial, source, isNeeded);
   stores.set(text, store);
-  return store as Store;
+  return store;
 }
 
 function storesOf(client: RollcallClient): Map<string, AnyStore> {
@@ -52,4 +52,4 @@ export const stableText = (value: unknown): string =>
     typeof part === 'object' && part !== null && !Array.isArray(part)
       ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
       : part,
-  ) ?? '';
+  );

@@ -1,4 +1,5 @@
 import type { ContentNode, Message, MessagesEvent, RollcallError, ViewerThread } from '@rollcall/client';
+import type { PagedState } from './page-loader.ts';
 
 /** A message, and whether the server has it. */
 export interface ThreadMessage extends Message {
@@ -7,8 +8,8 @@ export interface ThreadMessage extends Message {
   readonly error: RollcallError | null;
 }
 
-/** A thread with its newest messages, and the older ones that were loaded. */
-export interface ThreadState {
+/** A thread with its newest messages, and the older ones that were loaded: the pages go back in time. */
+export interface ThreadState extends PagedState<MessagesEvent<ViewerThread>> {
   /** Null until it is read, and when it does not exist. */
   readonly thread: ViewerThread | null;
   /** The oldest first; what is being sent is last. */
@@ -17,10 +18,6 @@ export interface ThreadState {
   readonly isLoading: boolean;
   /** Why the thread cannot be watched: for example, it does not exist. */
   readonly error: RollcallError | null;
-  /** Where the older messages go on; null when all are loaded. */
-  readonly olderToken: string | null;
-  /** The events since the page that is being loaded was requested; null while none is. */
-  readonly missed: readonly MessagesEvent<ViewerThread>[] | null;
 }
 
 export const UNREAD_THREAD: ThreadState = {
@@ -28,7 +25,7 @@ export const UNREAD_THREAD: ThreadState = {
   messages: [],
   isLoading: true,
   error: null,
-  olderToken: null,
+  token: null,
   missed: null,
 };
 
@@ -59,7 +56,7 @@ function stateAfter(state: ThreadState, event: MessagesEvent<ViewerThread>): Thr
         messages: [...event.messages.map(sent), ...unsent],
         isLoading: false,
         error: null,
-        olderToken: event.pagination.token,
+        token: event.pagination.token,
         // A page that was requested before does not follow it.
         missed: null,
       };
@@ -81,7 +78,7 @@ function stateAfter(state: ThreadState, event: MessagesEvent<ViewerThread>): Thr
 }
 
 /** The messages with a new or changed one. One that is older than all that are loaded is loaded with its page. */
-function withMessage({ messages, olderToken }: ThreadState, message: Message): readonly ThreadMessage[] {
+function withMessage({ messages, token }: ThreadState, message: Message): readonly ThreadMessage[] {
   const index = messages.findIndex(
     // A message that was just sent has the time of this machine until here.
     ({ id, createdTimestamp }) => id === message.id && createdTimestamp === message.createdTimestamp,
@@ -90,7 +87,7 @@ function withMessage({ messages, olderToken }: ThreadState, message: Message): r
   const others = messages.filter(({ id }) => id !== message.id);
   const oldest = others.find((other) => !isUnsent(other));
   const isOlder = oldest !== undefined && message.createdTimestamp < oldest.createdTimestamp;
-  if (isOlder && olderToken !== null) return others;
+  if (isOlder && token !== null) return others;
   const after = others.findLastIndex(
     (other) => !isUnsent(other) && other.createdTimestamp <= message.createdTimestamp,
   );
@@ -113,15 +110,11 @@ function appended(message: ThreadMessage, text: string, length: number): ThreadM
 }
 
 /** The state with a page of older messages, the newest of them first, and with what has changed since it was requested. */
-export function withOlder(
-  state: ThreadState,
-  items: readonly Message[],
-  olderToken: string | null,
-): ThreadState {
+export function withOlder(state: ThreadState, items: readonly Message[], token: string | null): ThreadState {
   const ids = new Set(items.map(({ id }) => id));
   const newer = state.messages.filter(({ id }) => !ids.has(id));
   const messages = [...items.map(sent).reverse(), ...newer];
-  return (state.missed ?? []).reduce(stateAfter, { ...state, messages, olderToken, missed: null });
+  return (state.missed ?? []).reduce(stateAfter, { ...state, messages, token, missed: null });
 }
 
 /** The state with a message that is being sent, at the end. */

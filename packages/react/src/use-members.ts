@@ -2,6 +2,7 @@ import { type Member, type RollcallClient, RollcallError } from '@rollcall/clien
 import { useMemo } from 'react';
 import { storeOf } from './client-stores.ts';
 import type { LiveStore } from './live-store.ts';
+import { type PagedState, pageLoader } from './page-loader.ts';
 import { retried } from './retried.ts';
 import { useProvided } from './rollcall-provider.ts';
 import { all, useStore } from './use-store.ts';
@@ -22,17 +23,30 @@ export interface UseMembers {
   refresh(): void;
 }
 
-interface MembersState {
+interface MembersState extends PagedState {
   readonly members: readonly Member[];
   readonly total: number | null;
   readonly isLoading: boolean;
   readonly error: RollcallError | null;
-  readonly token: string | null;
 }
 
-const UNREAD: MembersState = { members: [], total: null, isLoading: true, error: null, token: null };
+const UNREAD: MembersState = {
+  members: [],
+  total: null,
+  isLoading: true,
+  error: null,
+  token: null,
+  missed: null,
+};
 const LIMIT = 100;
 const NO_GROUP = 'there is no groupID, and the viewer is not in exactly one group';
+
+const withMore = (state: MembersState, items: readonly Member[], token: string | null): MembersState => ({
+  ...state,
+  members: [...state.members, ...items],
+  token,
+  missed: null,
+});
 
 /** @param groupID null until it is known */
 const membersStore = (client: RollcallClient, groupID: string | null): LiveStore<MembersState> =>
@@ -43,7 +57,7 @@ const membersStore = (client: RollcallClient, groupID: string | null): LiveStore
     const page = await retried(read, onError, signal);
     if (page === null) return;
     const { items, total, next } = page;
-    set(() => ({ members: items, total, isLoading: false, error: null, token: next }));
+    set(() => ({ ...UNREAD, members: items, total, isLoading: false, token: next }));
     return true;
   });
 
@@ -58,7 +72,7 @@ export function useMembers(options: { readonly groupID?: string | undefined } = 
   const state = useStore(store, all);
   const actions = useMemo(() => actionsOf(client, store, groupID), [client, store, groupID]);
   return useMemo(() => {
-    const { token, ...shown } = state;
+    const { token, missed: _, ...shown } = state;
     const known = { ...shown, hasMore: token !== null, ...actions };
     if (groupID !== null) return known;
     const reason = error ?? (viewer && new RollcallError('missing_field', NO_GROUP));
@@ -67,22 +81,9 @@ export function useMembers(options: { readonly groupID?: string | undefined } = 
 }
 
 function actionsOf(client: RollcallClient, store: LiveStore<MembersState>, groupID: string | null) {
-  let loading: Promise<void> | null = null;
-  const loadPage = async () => {
-    const { token } = store.get();
-    if (token === null || groupID === null) return;
-    const { items, next } = await client.members(groupID).page({ limit: LIMIT, token });
-    store.set((state) =>
-      state.token === token ? { ...state, members: [...state.members, ...items], token: next } : state,
-    );
-  };
   return {
-    loadMore: () => {
-      loading ??= loadPage().finally(() => {
-        loading = null;
-      });
-      return loading;
-    },
+    // Without a group no page follows.
+    loadMore: pageLoader(store, client.members(groupID as string), LIMIT, withMore),
     refresh: () => store.restart(),
   };
 }

@@ -22,8 +22,6 @@ const isSameList: IsEqual<unknown> = (a, b) =>
     a.length === b.length &&
     a.every((item, at) => Object.is(item, b[at])));
 
-const NO_OPTIONS: PresenceOptions = {};
-
 /**
  * The other users who are present, in order of ID. With `select`, what it returns of them; the component renders again only
  * when that changes. Lists are compared item by item, other values with `Object.is`, or with `isEqual`.
@@ -35,7 +33,7 @@ export function useOthers<Selected>(
   isEqual?: IsEqual<Selected>,
 ): Selected;
 export function useOthers(
-  options: PresenceOptions = NO_OPTIONS,
+  options: PresenceOptions = {},
   select: (others: readonly PresentUser[]) => unknown = all,
   isEqual: IsEqual<unknown> = isSameList,
 ): unknown {
@@ -48,7 +46,7 @@ export function useOthers(
 }
 
 /** The viewer as the others see them; null while they are not present. */
-export function useSelf(options: PresenceOptions = NO_OPTIONS): PresentUser | null {
+export function useSelf(options: PresenceOptions = {}): PresentUser | null {
   const viewerID = useViewerID();
   const selected = useCallback(
     ({ users }: GroupPresence) => users.find(({ id }) => id === viewerID) ?? null,
@@ -60,5 +58,5 @@ export function useSelf(options: PresenceOptions = NO_OPTIONS): PresentUser | nu
 const errorOf = ({ error }: GroupPresence) => error;
 
 /** Why the presence of the group cannot be watched; null while it can. */
-export const usePresenceError = (options: PresenceOptions = NO_OPTIONS): GroupPresence['error'] =>
+export const usePresenceError = (options: PresenceOptions = {}): GroupPresence['error'] =>
   useStore(usePresenceStore(options), errorOf);

@@ -8,6 +8,7 @@ import type {
 import { useCallback, useMemo } from 'react';
 import { storeOf } from './client-stores.ts';
 import type { LiveStore } from './live-store.ts';
+import { pageLoader } from './page-loader.ts';
 import { useProvided } from './rollcall-provider.ts';
 import { type MessageContent, nodesOf, SendQueue } from './send-queue.ts';
 import {
@@ -86,8 +87,8 @@ export function useThread(threadID: string): UseThread {
     [actions, groupID],
   );
   return useMemo(() => {
-    const { thread, messages, isLoading, error, olderToken } = state;
-    return { thread, messages, isLoading, error, hasOlder: olderToken !== null, ...actions, send };
+    const { thread, messages, isLoading, error, token } = state;
+    return { thread, messages, isLoading, error, hasOlder: token !== null, ...actions, send };
   }, [state, actions, send]);
 }
 
@@ -105,26 +106,8 @@ function actionsFor(client: RollcallClient, store: LiveStore<ThreadState>, threa
 function actionsOf(client: RollcallClient, store: LiveStore<ThreadState>, threadID: string) {
   const messages = client.threads.messages(threadID);
   const queue = new SendQueue(messages, store, threadID, () => viewerIDOf(client) ?? '');
-  let loading: Promise<void> | null = null;
-  const loadPage = async () => {
-    const { olderToken } = store.get();
-    if (olderToken === null) return;
-    store.set((state) => ({ ...state, missed: [] }));
-    const list = messages.list({ order: 'descending' });
-    const page = await list.page({ limit: OLDER_LIMIT, token: olderToken }).catch((error) => {
-      store.set((state) => ({ ...state, missed: null }));
-      throw error;
-    });
-    // Otherwise a new snapshot came meanwhile: it begins anew.
-    if (store.get().missed !== null) store.set((state) => withOlder(state, page.items, page.next));
-  };
   return {
-    loadOlder: () => {
-      loading ??= loadPage().finally(() => {
-        loading = null;
-      });
-      return loading;
-    },
+    loadOlder: pageLoader(store, messages.list({ order: 'descending' }), OLDER_LIMIT, withOlder),
     send: queue.send,
     retry: queue.retry,
     discard: queue.discard,

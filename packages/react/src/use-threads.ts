@@ -10,6 +10,7 @@ import type {
 import { useMemo } from 'react';
 import { storeOf } from './client-stores.ts';
 import type { LiveStore } from './live-store.ts';
+import { type PagedState, pageLoader } from './page-loader.ts';
 import { useProvided } from './rollcall-provider.ts';
 import { all, useStore } from './use-store.ts';
 
@@ -30,18 +31,14 @@ export interface UseThreads {
   create(thread: ViewerThreadCreation): Promise<Created>;
 }
 
-interface ThreadsState {
+interface ThreadsState extends PagedState<ThreadsEvent<ViewerThread>> {
   readonly threads: readonly ViewerThread[];
   readonly isLoading: boolean;
   readonly error: RollcallError | null;
-  readonly token: string | null;
-  /** The events since the page that is being loaded was requested; null while none is. */
-  readonly missed: readonly ThreadsEvent<ViewerThread>[] | null;
 }
 
 const UNREAD: ThreadsState = { threads: [], isLoading: true, error: null, token: null, missed: null };
 const MORE_LIMIT = 50;
-const NO_OPTIONS: ThreadsOptions = {};
 
 const threadsStore = (client: RollcallClient, options: ThreadsOptions): LiveStore<ThreadsState> =>
   storeOf<ThreadsState>(client, ['threads', options], UNREAD, async (set, signal) => {
@@ -83,7 +80,7 @@ function withMore(state: ThreadsState, items: readonly ViewerThread[], token: st
 }
 
 /** The threads of a group, live. */
-export function useThreads(options: ThreadsOptions = NO_OPTIONS): UseThreads {
+export function useThreads(options: ThreadsOptions = {}): UseThreads {
   const { client, groupID } = useProvided(options.groupID);
   const { location, partialMatch, resolved } = options;
   const filter = { groupID, location, partialMatch, resolved };
@@ -98,26 +95,8 @@ export function useThreads(options: ThreadsOptions = NO_OPTIONS): UseThreads {
 }
 
 function actionsOf(client: RollcallClient, store: LiveStore<ThreadsState>, filter: ThreadsOptions) {
-  let loading: Promise<void> | null = null;
-  const loadPage = async () => {
-    const { token } = store.get();
-    if (token === null) return;
-    store.set((state) => ({ ...state, missed: [] }));
-    const list = client.threads.list(filter);
-    const page = await list.page({ limit: MORE_LIMIT, token }).catch((error) => {
-      store.set((state) => ({ ...state, missed: null }));
-      throw error;
-    });
-    // Otherwise a new snapshot came meanwhile: it begins anew.
-    if (store.get().missed !== null) store.set((state) => withMore(state, page.items, page.next));
-  };
   return {
-    loadMore: () => {
-      loading ??= loadPage().finally(() => {
-        loading = null;
-      });
-      return loading;
-    },
+    loadMore: pageLoader(store, client.threads.list(filter), MORE_LIMIT, withMore),
     // JSON leaves out what is undefined.
     create: (thread: ViewerThreadCreation) =>
       client.threads.create({ groupID: filter.groupID, ...thread } as ViewerThreadCreation),

@@ -77,7 +77,7 @@ describe('the messages of a thread', () => {
 
   for (const read of ['one', 'one ', 'one tw🦊', 'one tw🦊 three']) {
     test(`texts that are appended while a page is loaded are in it once, where it was read at "${read}"`, () => {
-      const loading: ThreadState = { ...UNREAD_THREAD, olderToken: 'token', missed: [] };
+      const loading: ThreadState = { ...UNREAD_THREAD, token: 'token', missed: [] };
       const after = [
         { type: 'appended', id: 'm', text: ' ', length: 4 },
         { type: 'appended', id: 'm', text: 'tw🦊', length: 7 },
@@ -93,7 +93,7 @@ describe('the messages of a thread', () => {
 
   test('a page of older messages sets their order, and is followed by newer ones and drafts', () => {
     const [first, second, third] = [message('first', 1), message('second', 1), message('third', 1)];
-    const state = withDraft({ ...UNREAD_THREAD, olderToken: 'token', missed: [] }, draft('mine', 0));
+    const state = withDraft({ ...UNREAD_THREAD, token: 'token', missed: [] }, draft('mine', 0));
     const shown = threadAfter(threadAfter(state, { type: 'message', message: third }), {
       type: 'message',
       message: first,

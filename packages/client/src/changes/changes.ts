@@ -2,7 +2,6 @@ import { queryString } from '../http/path.ts';
 import type { CallOptions, Transport } from '../http/transport.ts';
 import type { ChangeList, GroupEntry, RecordedChange, User } from '../protocol.ts';
 import type { Rollcall } from '../rollcall.ts';
-import { errorIn } from '../rollcall-error.ts';
 import type { ReceivedEvent } from '../streams/received-event.ts';
 import { type StreamOptions, Watch } from '../streams/watch.ts';
 
@@ -130,7 +129,4 @@ function* queriesOf(ids: Iterable<string>): Generator<string> {
 const queryOf = ({ types, requestID, after, limit, group, user, actor }: ChangesPage) =>
   queryString({ after, limit, group, user, actor, type: types?.join(','), request_id: requestID });
 
-function changeOf({ type, data }: ReceivedEvent): RecordedChange {
-  if (type === 'error') throw errorIn(JSON.stringify(data), 'error', 'the stream ended');
-  return data as RecordedChange;
-}
+const changeOf = ({ data }: ReceivedEvent) => data as RecordedChange;

@@ -146,7 +146,7 @@ export class Announcement {
   }
 
   #start(): void {
-    if (!this.#isSending && !this.#isOver) void this.#run();
+    if (!this.#isSending) void this.#run();
   }
 
   async #run(): Promise<void> {

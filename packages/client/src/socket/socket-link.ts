@@ -73,7 +73,7 @@ export class SocketLink {
   acquire(user: object, onOpen: () => void = () => {}): void {
     this.#users.set(user, onOpen);
     clearTimeout(this.#idle);
-    if (this.#users.size === 1 && this.#releasePage.length === 0) this.#listenToPage();
+    if (this.#releasePage.length === 0) this.#listenToPage();
   }
 
   release(user: object): void {

@@ -167,7 +167,9 @@ export class Socket {
     } else if (event === 'expiring') this.#onExpiring();
     else if (error === undefined) pending?.resolve();
     else
-      pending?.reject(errorIn(text, 'error', error, { status: error === 'invalid_request' ? LIMITED : 0 }));
+      pending?.reject(
+        errorIn(objectIn(text), 'error', error, { status: error === 'invalid_request' ? LIMITED : 0 }),
+      );
   }
 
   #finish(reason: string, code?: number): void {

@@ -1,6 +1,5 @@
 import type { PresenceEvent } from '../presence/presence-event.ts';
 import type { MessagesEvent, ThreadsEvent } from '../resources/conversation-event.ts';
-import { errorIn } from '../rollcall-error.ts';
 
 /** The events that this version knows, of all streams. */
 const TYPES: readonly string[] = [
@@ -25,12 +24,8 @@ export interface ReceivedEvent {
   readonly id: string;
 }
 
-/**
- * The event as its consumer gets it: its `type` and data; null for a type that this version does not know.
- * @throws RollcallError the error with which the server ends the stream
- */
-export function eventOf({ type, data }: Pick<ReceivedEvent, 'type' | 'data'>): object | null {
-  if (type === 'error') throw errorIn(JSON.stringify(data), 'error', 'the stream ended');
+/** The event as its consumer gets it: its `type` and data; null for a type that this version does not know. */
+export function eventOf({ type, data }: ReceivedEvent): object | null {
   if (!TYPES.includes(type)) return null;
   return RESOURCES.includes(type) ? { type, [type]: data } : { ...(data as object), type };
 }

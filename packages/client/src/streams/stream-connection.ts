@@ -85,7 +85,6 @@ async function connect(
   const headers = { accept: 'text/event-stream', 'last-event-id': lastId || undefined };
   const response = await transport.open({ method: 'GET', path, query, headers }, deadline);
   if (response.headers.get('content-type')?.startsWith('text/event-stream')) return response;
-  await response.body?.cancel();
   const { status } = response;
   throw new RollcallError('invalid_request', 'the response is not a stream', { status });
 }

@@ -3,7 +3,7 @@ import { type Filter, filterQuery } from '../http/filter.ts';
 import { backoffMs, pause, SETTLED_MS } from '../http/pause.ts';
 import type { Transport } from '../http/transport.ts';
 import { onPage } from '../page-life.ts';
-import { RollcallError } from '../rollcall-error.ts';
+import { errorIn, RollcallError } from '../rollcall-error.ts';
 import { type Frame, SocketLost } from '../socket/socket.ts';
 import type { SocketLink } from '../socket/socket-link.ts';
 import { eventOf, type ReceivedEvent } from './received-event.ts';
@@ -53,7 +53,7 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
 
   /**
    * @param frame watches through the client's socket, where it has one
-   * @param toEvent null for an event that is passed over; throws the error with which the server ends the stream
+   * @param toEvent null for an event that is passed over
    * @internal
    */
   constructor(
@@ -147,8 +147,9 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
     this.#options.onOpen?.();
   }
 
-  /** The event as the consumer gets it. It is the last one from now on. */
+  /** The event as the consumer gets it. It is the last one from now on. @throws RollcallError with which the server ends the stream */
   #take(received: ReceivedEvent): Event | null {
+    if (received.type === 'error') throw errorIn(received.data, 'error', 'the stream ended');
     const event = this.#eventOf(received);
     if (received.id !== '') this.#lastId = received.id;
     this.#succeeded();

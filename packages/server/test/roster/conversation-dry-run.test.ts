@@ -149,6 +149,15 @@ const cases: readonly [what: string, lines: readonly object[]][] = [
     ],
   ],
   [
+    'fields that a line leaves out and the next one repeats',
+    [
+      thread('t', { name: 'x' }),
+      thread('t', { name: 'x', metadata: { a: 1, b: 2 }, url: 'https://a.example/' }),
+      message('m', { content: markdown('x') }),
+      message('m', { content: markdown('x'), metadata: { a: 1, b: 2 } }),
+    ],
+  ],
+  [
     'a deleted message that is repeated',
     [message('removed', atTime), message('removed', { ...atTime, deletedTimestamp: LATER })],
   ],

@@ -166,16 +166,18 @@ describe('bad usage of sync and export', () => {
   }
 });
 
-test('a server that is not Rollcall is reported as such', async () => {
-  const project = await server.project();
-  const url = `${project.url}/elsewhere`;
-  const { code, stderr, stdout } = await runCli(
-    ['sync', '-', '--json', '--url', url, '--token', project.token],
-    {
-      input: ada,
-    },
-  );
-  assert.equal(code, 1);
-  assert.match(stderr, /stopped: the server answers 404 invalid_request: /);
-  assert.deepEqual(JSON.parse(stdout.toString()).users, counts(0));
-});
+for (const [what, input, flags] of [
+  ['a user', ada, []],
+  ['a thread in a dry run', '{"type":"thread","id":"t","groupID":"g","name":"T"}\n', ['--dry-run']],
+] as const)
+  test(`a server that is not Rollcall is reported as such by sync of ${what}`, async () => {
+    const project = await server.project();
+    const url = `${project.url}/elsewhere`;
+    const { code, stderr, stdout } = await runCli(
+      ['sync', '-', '--json', '--url', url, '--token', project.token, ...flags],
+      { input },
+    );
+    assert.equal(code, 1);
+    assert.match(stderr, /stopped: the server answers 404 invalid_request: /);
+    assert.deepEqual(JSON.parse(stdout.toString()).users, counts(0));
+  });
