@@ -57,7 +57,6 @@ export class GroupCommit {
     try {
       this.#requireStore();
       this.#statements.begin.run();
-      this.#writes.changes.begin();
       this.#liveProjects.clear();
       const replies = requests.map((request) => this.#runOne(request));
       // A rejected commit leaves no row that reads could find in the open files.
@@ -141,7 +140,6 @@ export class GroupCommit {
       if (!this.#connection.database.isTransaction || isDamage(error)) throw error;
       this.#statements.rollBackTo.run();
       this.#statements.release.run();
-      this.#writes.changes.begin();
       return error instanceof RollBack ? [number, null, error.outcome] : [number, failureOf(error)];
     }
   }
