@@ -58,7 +58,6 @@ class WriterThread {
   #closing = false;
 
   readonly #files: FileIdentities;
-  #isLostReported = false;
 
   constructor(port: MessagePort, options: WriterOptions, connection: SqliteConnection) {
     this.#port = port;
@@ -159,9 +158,7 @@ class WriterThread {
 
   #reportLost(): void {
     const { lost } = this.#commit;
-    if (lost === null || this.#isLostReported) return;
-    this.#isLostReported = true;
-    this.#post({ type: 'lost', reason: lost });
+    if (lost !== null) this.#post({ type: 'lost', reason: lost });
   }
 
   #emptyLog(): void {
