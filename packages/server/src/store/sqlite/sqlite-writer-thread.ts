@@ -64,7 +64,7 @@ class WriterThread {
     this.#options = options;
     this.#checkpointAt = options.checkpointBytes;
     this.#connection = connection;
-    this.#log = new SqliteLog(connection, options.file, options.checkpointBytes);
+    this.#log = new SqliteLog(connection, options.checkpointBytes);
     this.#files = fileIdentities(options.file);
     this.#commit = new GroupCommit(connection, options.durableBounds, this.#files);
     this.#idle = setTimeout(() => this.#tidy(), IDLE_CHECKPOINT_MS).unref();
@@ -172,7 +172,7 @@ class WriterThread {
 
   /** Runs when nothing is written: reads are fastest without a log, and another process may have left one. */
   #tidy(): void {
-    if (this.#log.fileBytes() > 0) this.#requestCheckpoint('TRUNCATE');
+    this.#requestCheckpoint('TRUNCATE');
     this.#purge();
   }
 
