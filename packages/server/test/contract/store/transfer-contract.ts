@@ -262,16 +262,13 @@ export function transferContract(lab: StoreLab): void {
 
   test('durable presence is imported in any order of time, and the next update comes after all of it', () =>
     withStore(async (to) => {
-      const [latest, earlier] = [
-        { ...presence, updated_at: 50 },
-        { ...presence, region: SITE, location: SITE },
-      ];
-      await to.transfer.import(atOnce([customer, projectP, user, group, members, latest, earlier]));
+      const earlier = { ...presence, region: SITE, location: SITE, updated_at: 0 };
+      await to.transfer.import(atOnce([...whole, earlier]));
       const copy = await rosterOf(to, 'p');
-      const [region, location] = [JSON.stringify(SITE), JSON.stringify(SITE)];
+      const [region, location] = [JSON.stringify(SITE), JSON.stringify(PAGE_2)];
       const update = { userId: 'u', groupId: 'g', region, location };
-      const outcome = await to.durablePresence.put(copy.key, update, { ...copy.next(), now: 15 });
-      assert.equal(outcome.kind === 'set' && outcome.at, 51);
+      const outcome = await to.durablePresence.put(copy.key, update, { ...copy.next(), now: 1 });
+      assert.equal(outcome.kind === 'set' && outcome.at, 2);
     }));
 
   const contradictions: readonly (readonly [what: string, records: readonly TransferRecord[]])[] = [
