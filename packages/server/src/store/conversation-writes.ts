@@ -274,7 +274,8 @@ export type MessageCounts = Pick<ThreadRecord, 'userMessages' | 'actionMessages'
 
 type CountedMessage = Pick<MessageFields, 'type' | 'deletedAt'>;
 
-const countOf = ({ type, deletedAt }: CountedMessage): keyof MessageCounts => {
+/** The count of a thread in which a message is. A deleted one counts as such whatever its type is. */
+export const countOf = ({ type, deletedAt }: CountedMessage): keyof MessageCounts => {
   if (deletedAt !== null) return 'deletedMessages';
   return type === 'user_message' ? 'userMessages' : 'actionMessages';
 };

@@ -30,7 +30,7 @@ async function withLongLog(
     writer.database.exec('PRAGMA wal_autocheckpoint = 0; CREATE TABLE texts (text TEXT)');
     const insert = writer.prepare('INSERT INTO texts VALUES (?)');
     for (let row = 0; row < 100; row += 1) insert.run(`${row % 10}`.repeat(20_000));
-    const log = new SqliteLog(writer, file, MEBIBYTE);
+    const log = new SqliteLog(writer, MEBIBYTE);
     const checkpointer = new SqliteCheckpointer({ file, files: fileIdentities(file) });
     try {
       assert.ok(log.uncopiedBytes() > 2 * MEBIBYTE, `${log.uncopiedBytes()} bytes`);

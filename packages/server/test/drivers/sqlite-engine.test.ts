@@ -235,6 +235,20 @@ describe('the write-ahead log', () => {
     }));
 });
 
+test('rows of a deleted project are removed between writes that never stop', () =>
+  withDirectory(async (dataDir) => {
+    await using store = closing(await openSqliteStore({ dataDir }));
+    const [deleted, other] = [await newRoster(store), await newRoster(store)];
+    await deleted.users('ann');
+    await store.projects.delete(deleted.key);
+    await until('the removal of the user', async () => {
+      await other.putUser('bob', { name: other.next().revision });
+      return (
+        withFile(dataDir, (file) => file.prepare(`SELECT 1 FROM users WHERE id = 'ann'`).get()) === undefined
+      );
+    });
+  }));
+
 describe('long reads', () => {
   test('long reads end when their readers stop, so the next long read does not wait', () =>
     withDirectory(async (dataDir) => {

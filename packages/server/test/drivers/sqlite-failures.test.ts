@@ -1,13 +1,17 @@
 /** Failures of the file system and of single statements under the embedded engine. */
 import assert from 'node:assert/strict';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { DURABLE_BOUNDS } from '../../src/store/durable-bounds.ts';
 import { StoreCondition } from '../../src/store/sqlite/sqlite-condition.ts';
 import { SqliteConnection } from '../../src/store/sqlite/sqlite-connection.ts';
-import { flushDirectory, removeUnfinishedFiles } from '../../src/store/sqlite/sqlite-files.ts';
+import {
+  fileIdentities,
+  flushDirectory,
+  removeUnfinishedFiles,
+} from '../../src/store/sqlite/sqlite-files.ts';
 import { GroupCommit } from '../../src/store/sqlite/sqlite-group-commit.ts';
 import { migrate } from '../../src/store/sqlite/sqlite-migrate.ts';
 import { SnapshotPool } from '../../src/store/sqlite/sqlite-snapshots.ts';
@@ -70,6 +74,32 @@ test('a read snapshot whose transaction cannot begin is closed, and its permit i
     const snapshot = await pool.acquire();
     pool.release(snapshot);
     pool.close();
+  }));
+
+test('a read snapshot of a store whose file was replaced is unavailable: it would show another store', () =>
+  withStoreFile(async (file) => {
+    const condition = new StoreCondition(() => {});
+    condition.watch(fileIdentities(file));
+    const pool = new SnapshotPool(file, condition);
+    copyFileSync(file, `${file}.copy`);
+    renameSync(`${file}.copy`, file);
+    await assert.rejects(pool.acquire(), StoreUnavailableError);
+    assert.equal(pool.use.open, 0);
+    pool.close();
+    condition.close();
+  }));
+
+test('a read snapshot is unavailable to callers that wait for it when the store is closed, and after that', () =>
+  withStoreFile(async (file) => {
+    const pool = new SnapshotPool(file, new StoreCondition(() => {}));
+    const taken = await Promise.all(Array.from({ length: pool.use.limit }, () => pool.acquire()));
+    const awaited = [pool.acquire(), pool.acquire(), pool.acquire()];
+    // The first of them has the permit, and not yet the snapshot.
+    for (const snapshot of taken.slice(0, 1)) pool.release(snapshot);
+    pool.close();
+    for (const caller of [...awaited, pool.acquire()])
+      await assert.rejects(caller, new StoreUnavailableError('the store is closed'));
+    assert.deepEqual([pool.use.open, pool.use.awaited], [0, 0]);
   }));
 
 test('store files of a first start that was killed are removed, and no others', () =>

@@ -18,7 +18,6 @@ import type { SqliteReader } from './sqlite-reader.ts';
 const COLUMNS = 'position, at, actor, request_id, changes, octet_length(changes)';
 /** Projects whose oldest records one step of the removal reads: some milliseconds, in which no other write is done. */
 const PROJECTS_AT_ONCE = 50;
-const LAST_POSITION = 'SELECT max(position) FROM changes WHERE project_no = ?';
 
 type RecordRow = [
   position: number,
@@ -34,7 +33,7 @@ export function changeReads({ prepare }: SqliteReader): Reads<'changes'> {
   const epoch = prepare<[string]>(
     `SELECT lower(hex(value)) FROM store_secrets WHERE name = '${CHANGE_EPOCH}'`,
   );
-  const newest = prepare<[number | null]>(LAST_POSITION);
+  const newest = prepare<[number | null]>('SELECT max(position) FROM changes WHERE project_no = ?');
   const oldest = prepare<[number | null]>('SELECT min(position) FROM changes WHERE project_no = ?');
   const list = prepare<RecordRow>(`
     SELECT ${COLUMNS} FROM changes WHERE project_no = ? AND position > ? ORDER BY position LIMIT ?`);
@@ -99,17 +98,14 @@ function recordsOf(rows: Iterable<RecordRow | undefined>): ChangeRecord[] {
 /** Writes of recorded changes, on the writer's thread. */
 export class ChangeWrites {
   readonly #statements;
-  /** The last position of each project that the transaction has written to. */
-  readonly #positions = new Map<ProjectKey, number>();
   /** The first project whose old records the next step removes; also of the next sweep, after a step that failed. */
   #removeFrom = 0;
 
   constructor({ prepare }: SqliteConnection) {
     this.#statements = {
-      insert: prepare(
-        'INSERT INTO changes (project_no, position, at, actor, request_id, changes, topic) VALUES (?, ?, ?, ?, ?, ?, ?)',
-      ),
-      lastPosition: prepare(LAST_POSITION),
+      insert: prepare(`
+        INSERT INTO changes (project_no, position, at, actor, request_id, changes, topic)
+        VALUES (?1, coalesce((SELECT max(position) FROM changes WHERE project_no = ?1), 0) + 1, ?2, ?3, ?4, ?5, ?6)`),
       projects: prepare<[project: number]>(
         `SELECT project_no FROM projects WHERE project_no >= ? ORDER BY project_no LIMIT ${PROJECTS_AT_ONCE}`,
       ),
@@ -123,27 +119,10 @@ export class ChangeWrites {
     };
   }
 
-  /**
-   * Call it when a transaction begins, because another process may have recorded changes since the one before, and when a write
-   * is rolled back: positions have no gaps.
-   */
-  begin(): void {
-    this.#positions.clear();
-  }
-
   /** Records what a write changed, in its transaction. Every write's changes pass here. */
   record(project: ProjectKey, changes: readonly Change[], { now, actor, requestId }: WriteContext): void {
-    for (const { text, topic } of storedParts(changes)) {
-      const position = this.#nextPosition(project);
-      this.#statements.insert.run(project, position, now, actorText(actor), requestId, text, topic);
-    }
-  }
-
-  #nextPosition(project: ProjectKey): number {
-    const last = this.#positions.get(project) ?? this.#statements.lastPosition.get(project)?.[0] ?? 0;
-    const position = (last as number) + 1;
-    this.#positions.set(project, position);
-    return position;
+    for (const { text, topic } of storedParts(changes))
+      this.#statements.insert.run(project, now, actorText(actor), requestId, text, topic);
   }
 
   /** Goes on where the step before has ended. */

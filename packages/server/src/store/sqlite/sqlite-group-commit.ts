@@ -20,8 +20,6 @@ export class GroupCommit {
   readonly #connection: SqliteConnection;
   readonly #writes: SqliteWrites;
   readonly #statements;
-  /** Projects that the transaction has found not to be deleted. */
-  readonly #liveProjects = new Set<ProjectKey>();
   readonly #files: FileIdentities;
   readonly #readChangedFiles: typeof changedFiles;
   #lost: string | null = null;
@@ -57,8 +55,6 @@ export class GroupCommit {
     try {
       this.#requireStore();
       this.#statements.begin.run();
-      this.#writes.changes.begin();
-      this.#liveProjects.clear();
       const replies = requests.map((request) => this.#runOne(request));
       // A rejected commit leaves no row that reads could find in the open files.
       this.#checkFiles();
@@ -120,9 +116,7 @@ export class GroupCommit {
 
   /** @throws ProjectGoneError */
   #requireProject(project: ProjectKey): void {
-    if (this.#liveProjects.has(project)) return;
     if (this.#statements.isAlive.get(project) === undefined) throw new ProjectGoneError();
-    this.#liveProjects.add(project);
   }
 
   /** @throws what SQLite threw when the whole transaction is gone with it. */
@@ -132,8 +126,6 @@ export class GroupCommit {
       if (namesProject(port)) this.#requireProject(parameters[0] as ProjectKey);
       const writes = this.#writes[port] as unknown as Record<string, (...parameters: unknown[]) => unknown>;
       const answer = writes[method]?.(...parameters);
-      // A deleted project is not found by the writes after it in the same transaction.
-      if (port === 'projects') this.#liveProjects.clear();
       this.#recordChanges(answer, parameters);
       this.#statements.release.run();
       return [number, null, answer];
@@ -141,7 +133,6 @@ export class GroupCommit {
       if (!this.#connection.database.isTransaction || isDamage(error)) throw error;
       this.#statements.rollBackTo.run();
       this.#statements.release.run();
-      this.#writes.changes.begin();
       return error instanceof RollBack ? [number, null, error.outcome] : [number, failureOf(error)];
     }
   }

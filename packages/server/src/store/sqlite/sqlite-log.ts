@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs';
 import { BUSY_TIMEOUT_MS, type SqliteConnection, type Statement } from './sqlite-connection.ts';
 
 /** Bytes of a page with its header in the log. */
@@ -17,7 +16,6 @@ type CheckpointRow = [busy: number, frames: number, copied: number];
 
 /** The write-ahead log of the store, as its writer sees it. */
 export class SqliteLog {
-  readonly #file: string;
   readonly #connection: SqliteConnection;
   readonly #state: Statement;
   readonly #checkpoints: Readonly<Record<CheckpointMode, Statement>>;
@@ -25,9 +23,8 @@ export class SqliteLog {
   #emptiedFrames = 0;
 
   /** The file of a log that grew longer, because of a long read or a large write, is cut back to `checkpointBytes`. */
-  constructor(connection: SqliteConnection, file: string, checkpointBytes: number) {
+  constructor(connection: SqliteConnection, checkpointBytes: number) {
     this.#connection = connection;
-    this.#file = `${file}-wal`;
     connection.database.exec(`PRAGMA journal_size_limit = ${checkpointBytes}`);
     const checkpoint = (mode: CheckpointMode | 'NOOP') =>
       connection.prepare(`PRAGMA wal_checkpoint(${mode})`);
@@ -59,10 +56,6 @@ export class SqliteLog {
     } catch {
       return { frames: 0, copied: 0 };
     }
-  }
-
-  fileBytes(): number {
-    return statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
   }
 
   /** Copies without waiting for readers, because every writer waits meanwhile. */

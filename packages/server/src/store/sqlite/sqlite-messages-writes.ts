@@ -5,6 +5,7 @@ import { type MessageRow, messageColumns } from '../conversation-columns.ts';
 import {
   changedMessage,
   changedMessageFields,
+  countOf,
   groupError,
   messageError,
   messageTime,
@@ -136,11 +137,11 @@ export class MessageWrites {
     if (message === null) return { kind: 'absent' };
     if (preconditionFailure(context, message.revision) !== null) return { kind: 'stale' };
     const at = [thread.threadNo, message.seq] as const;
-    if (message.markdownLength !== null) this.#pieces.remove(at);
+    this.#pieces.remove(at);
     this.#statements.delete.run(...at);
     this.#threads.addRemoved(thread, id);
     const lastMessageAt = this.#statements.latest.get(thread.threadNo)?.[0] ?? null;
-    const activity = { ...recounted(thread, message, null), lastMessageAt, shown: thread.shown };
+    const activity = { ...thread, ...recounted(thread, message, null), lastMessageAt };
     this.#threads.setActivity(project, thread, activity, context.revision);
     return { kind: 'deleted', changes: [{ type: 'message.removed', ...messageOf(thread, id) }] };
   };
@@ -206,14 +207,11 @@ export class MessageWrites {
     const position = this.#threads.advance(thread);
     this.#statements.update.run(...values, Number(deletedAt !== null), revision, position, position, ...at);
     if (write.content !== undefined && fields.includes('content')) {
-      if (message.markdownLength !== null) this.#pieces.remove(at);
+      this.#pieces.remove(at);
       this.#statements.replaceContent.run(...this.#pieces.columnsOf(at, write.content), ...at);
     }
-    // A deleted message counts as such whatever its type is.
-    const isCounted = message.deletedAt === null || deletedAt === null;
-    if (isCounted && (type !== message.type || deletedAt !== message.deletedAt)) {
-      const { lastMessageAt, shown } = thread;
-      const activity = { ...recounted(thread, message, after), lastMessageAt, shown };
+    if (countOf(message) !== countOf(after)) {
+      const activity = { ...thread, ...recounted(thread, message, after) };
       this.#threads.setActivity(project, thread, activity, revision);
     }
     return { kind: 'updated', changes: [{ type: 'message.updated', ...messageOf(thread, id), fields }] };

@@ -106,10 +106,9 @@ export class SnapshotPool {
 
   /** A snapshot of the newest state; give it back with {@link release}. @throws StoreUnavailableError */
   async acquire(): Promise<Snapshot> {
-    this.#requireOpen();
     await this.#permits.acquire(ALL_READERS, performance.now() + WAIT_LIMIT_MS);
     try {
-      this.#requireOpen();
+      if (this.#closed) throw new StoreUnavailableError('the store is closed');
       using unusable = new DisposableStack();
       const snapshot = unusable.adopt(this.#free.pop() ?? this.#open(), (found) => found.close());
       snapshot.begin();
@@ -122,13 +121,8 @@ export class SnapshotPool {
     }
   }
 
-  #requireOpen(): void {
-    if (this.#closed) throw new StoreUnavailableError('the store is closed');
-  }
-
   /** A connection to another file under the name of ours would mix two stores. */
   #open(): Snapshot {
-    this.#condition.require();
     using unusable = new DisposableStack();
     const snapshot = unusable.adopt(new Snapshot(this.#file, this.#condition), (opened) => opened.close());
     this.#condition.checkFiles();
@@ -146,8 +140,8 @@ export class SnapshotPool {
 
   close(): void {
     this.#closed = true;
-    for (const snapshot of [...this.#free.splice(0), ...this.#taken]) snapshot.close();
-    this.#taken.clear();
-    this.#permits.rejectWaiting(new StoreUnavailableError('the store is closed'));
+    // Callers that wait for a permit get one, and find that the store is closed.
+    for (const snapshot of this.#taken) this.release(snapshot);
+    for (const snapshot of this.#free.splice(0)) snapshot.close();
   }
 }

@@ -160,9 +160,7 @@ export class ThreadWrites {
     const { userMessages, actionMessages, deletedMessages, lastMessageAt, shown } = activity;
     const counts = [userMessages, actionMessages, deletedMessages] as const;
     this.#statements.updateActivity.run(...counts, lastMessageAt, shown, revision, thread.threadNo);
-    if (lastMessageAt !== thread.lastMessageAt) {
-      this.#lists.replace(project, thread, { ...thread, lastMessageAt });
-    }
+    this.#lists.replace(project, thread, { ...thread, lastMessageAt });
   }
 
   #create(

@@ -58,14 +58,13 @@ class WriterThread {
   #closing = false;
 
   readonly #files: FileIdentities;
-  #isLostReported = false;
 
   constructor(port: MessagePort, options: WriterOptions, connection: SqliteConnection) {
     this.#port = port;
     this.#options = options;
     this.#checkpointAt = options.checkpointBytes;
     this.#connection = connection;
-    this.#log = new SqliteLog(connection, options.file, options.checkpointBytes);
+    this.#log = new SqliteLog(connection, options.checkpointBytes);
     this.#files = fileIdentities(options.file);
     this.#commit = new GroupCommit(connection, options.durableBounds, this.#files);
     this.#idle = setTimeout(() => this.#tidy(), IDLE_CHECKPOINT_MS).unref();
@@ -159,9 +158,7 @@ class WriterThread {
 
   #reportLost(): void {
     const { lost } = this.#commit;
-    if (lost === null || this.#isLostReported) return;
-    this.#isLostReported = true;
-    this.#post({ type: 'lost', reason: lost });
+    if (lost !== null) this.#post({ type: 'lost', reason: lost });
   }
 
   #emptyLog(): void {
@@ -175,7 +172,7 @@ class WriterThread {
 
   /** Runs when nothing is written: reads are fastest without a log, and another process may have left one. */
   #tidy(): void {
-    if (this.#log.fileBytes() > 0) this.#requestCheckpoint('TRUNCATE');
+    this.#requestCheckpoint('TRUNCATE');
     this.#purge();
   }
 

@@ -152,20 +152,7 @@ export class SqliteWriter {
     const [requests, transfer] = [this.#outbox, this.#transfer];
     this.#outbox = [];
     this.#transfer = [];
-    try {
-      this.#post({ type: 'write', requests }, transfer);
-    } catch {
-      // Something among them cannot be copied to the thread: only its own caller is to know.
-      for (const request of requests) this.#sendAlone(request);
-    }
-  }
-
-  #sendAlone(request: WriteRequest): void {
-    try {
-      this.#post({ type: 'write', requests: [request] });
-    } catch (error) {
-      this.#take(request[0])?.reject(error as Error);
-    }
+    this.#post({ type: 'write', requests }, transfer);
   }
 
   #receive(message: FromWriter): void {
@@ -193,20 +180,15 @@ export class SqliteWriter {
 
   /** @param commitMs how long the commit took of which the write was a part */
   #complete([number, failure, answer]: WriteReply, now: number, commitMs: number): void {
-    const pending = this.#take(number);
+    const pending = this.#pending.get(number);
     if (pending === undefined) return;
+    this.#pending.delete(number);
     const { writes, writeWaits } = this.#timings;
     const error = failure === null ? undefined : fromThreadFailure(failure);
     writes.ended(pending.begun, error, pending.request);
     writeWaits.observe(Math.max(0, now - pending.begun - commitMs) / 1_000);
     if (error === undefined) pending.resolve(answer);
     else pending.reject(error);
-  }
-
-  #take(number: number): Pending | undefined {
-    const pending = this.#pending.get(number);
-    this.#pending.delete(number);
-    return pending;
   }
 
   #fail(error: Error): void {

@@ -71,6 +71,18 @@ export const BATCH_CASES: Pick<WriteCases, 'batches' | 'durablePresence'> = {
             ...['group.updated h name', 'group.updated g metadata', 'group.deactivated g'],
           ],
         ],
+        [
+          'a batch that names the members of a group more than once',
+          (c) =>
+            c.batch({
+              groups: [
+                { id: 'g', members: ['ann'] },
+                { id: 'g', members: ['ann', 'bob', 'cid', 'dan'] },
+                { id: 'g', members: ['ann', 'cid'] },
+              ],
+            }),
+          ['member.removed g cid', 'member.added g cid', 'member.removed g bob'],
+        ],
       ],
       unrecorded: [
         [

@@ -8,6 +8,7 @@ import { BY_TEST, CONTEXT } from '../../support/origin.ts';
 import { newRoster, numbered, Roster, START, unique } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 import {
+  atOnce,
   expectRejectedByEmpty,
   expectTakenAfter,
   exported,
@@ -28,6 +29,7 @@ export function transferContract(lab: StoreLab): void {
   test('a store that imports an export answers every read as the store that was exported', () =>
     withTwo(async (from, to) => {
       const { roster, projectId, sessions } = await stockedScene(from);
+      assert.equal(await to.projects.find(projectId), null);
       await to.transfer.import(from.transfer.export());
       const copy = await rosterOf(to, projectId);
       assert.deepEqual(await copy.everything(), await roster.everything());
@@ -257,6 +259,18 @@ export function transferContract(lab: StoreLab): void {
   };
   const session = { type: 'session', project: 'p', id: 's', expires_at: 1 } as const;
   const whole = [customer, projectP, session, user, group, { ...members, users: ['u'] }, presence];
+
+  test('durable presence is imported in any order of time, and the next update comes after all of it', () =>
+    withStore(async (to) => {
+      const earlier = { ...presence, region: SITE, location: SITE, updated_at: 0 };
+      await to.transfer.import(atOnce([...whole, earlier]));
+      const copy = await rosterOf(to, 'p');
+      const [region, location] = [JSON.stringify(SITE), JSON.stringify(PAGE_2)];
+      const update = { userId: 'u', groupId: 'g', region, location };
+      const outcome = await to.durablePresence.put(copy.key, update, { ...copy.next(), now: 1 });
+      assert.equal(outcome.kind === 'set' && outcome.at, 2);
+    }));
+
   const contradictions: readonly (readonly [what: string, records: readonly TransferRecord[]])[] = [
     ['a project of an unknown customer', [projectP]],
     ['a session of an unknown project', [customer, session]],

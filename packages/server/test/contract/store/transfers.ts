@@ -69,7 +69,7 @@ export const expectTakenAfter = (
     assert.deepEqual(await besideKey(to), whole);
   });
 
-async function* atOnce(records: readonly TransferRecord[]) {
+export async function* atOnce(records: readonly TransferRecord[]) {
   yield records;
 }
 
