@@ -191,10 +191,7 @@ export class PostgresPool {
         this.#awaiting.delete(end);
         resolve();
       };
-      const limit =
-        until === Number.POSITIVE_INFINITY
-          ? undefined
-          : setTimeout(end, Math.max(0, until - performance.now()));
+      const limit = setTimeout(end, Math.max(0, until - performance.now()));
       this.#awaiting.add(end);
     });
   }
