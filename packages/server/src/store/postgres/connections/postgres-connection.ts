@@ -120,10 +120,6 @@ export class PostgresConnection implements AsyncDisposable {
     return this.#opened.pooled === null;
   }
 
-  get isOpen(): boolean {
-    return this.#end === null;
-  }
-
   /**
    * Statements that are committed together when they resolve, in one round trip. @throws the first failure: DatabaseError from the
    * server; StoreUnavailableError when the connection ends first
