@@ -76,17 +76,11 @@ export const putMessage: OnDatabase<MessageStore['put']> = (
       const target = { key, thread: stored as LockedThread, message };
       return updateMessage(transaction, project, target, write, context);
     }
-    if (stored !== null)
-      return createMessage(
-        transaction,
-        project,
-        key,
-        { thread: stored, isListed: found.isParticipant, lastSeenAt: found.lastSeenAt },
-        write,
-        context,
-      );
-    const made = await createThread(transaction, project, threadId, thread ?? {}, context);
-    const target = { ...made, isListed: false, lastSeenAt: null };
+    const made =
+      stored === null
+        ? await createThread(transaction, project, threadId, thread ?? {}, context)
+        : { thread: stored };
+    const target = { ...made, isListed: found.isParticipant, lastSeenAt: found.lastSeenAt };
     return createMessage(transaction, project, key, target, write, context);
   });
 };
