@@ -182,10 +182,11 @@ async function updateMessage(
         [REMOVE_PIECES, project, threadNo, message.seq],
       ]
     : [[UPDATE, ...row, ...columns]];
-  calls.push([ADVANCE, project, threadNo, position], [MOVE, project, threadNo, message.position, position]);
+  calls.push([MOVE, project, threadNo, message.position, position]);
   const counts = recounted(thread, message, fields);
   const isRecounted = COUNTS.some((name) => counts[name] !== thread[name]);
-  if (isRecounted) calls.push(countCall(project, { ...thread, ...counts }, revision));
+  if (isRecounted) calls.push(countCall(project, { ...thread, ...counts, position }, revision));
+  else calls.push([ADVANCE, project, threadNo, position]);
   await transaction.commit([...calls, ...recordCalls(project, changes, context)]);
   return { kind: 'updated', changes };
 }
