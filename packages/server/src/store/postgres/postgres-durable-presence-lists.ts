@@ -45,7 +45,7 @@ const PUT_ALL = `
     INSERT INTO durable_presence (project_id, group_id, user_id, region_hash, region, location_hash, location, updated_at)
     SELECT $1, group_id, user_id, region_hash, region, location_hash, location, updated_at FROM w
     ON CONFLICT (project_id, group_id, user_id, region_hash) DO UPDATE SET
-      previous_location = NULL, location_hash = excluded.location_hash, location = excluded.location,
+      location_hash = excluded.location_hash, location = excluded.location,
       updated_at = excluded.updated_at)
   INSERT INTO durable_pairs (project_id, group_id, user_id, region_hash, pair_hash, pair_hashes, updated_at)
   SELECT $1, w.group_id, w.user_id, w.region_hash, pair.hash, w.pairs, w.updated_at

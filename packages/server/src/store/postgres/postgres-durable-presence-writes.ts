@@ -89,7 +89,7 @@ const PUT = `
     INSERT INTO durable_presence (project_id, group_id, user_id, region_hash, region, location_hash, location, updated_at)
     SELECT $1, group_id, user_id, region_hash, region, location_hash, location, latest_at FROM applied
     ON CONFLICT (project_id, group_id, user_id, region_hash) DO UPDATE SET
-      previous_location = NULL, location_hash = excluded.location_hash, location = excluded.location,
+      location_hash = excluded.location_hash, location = excluded.location,
       updated_at = excluded.updated_at),
   pairs AS (
     INSERT INTO durable_pairs (project_id, group_id, user_id, region_hash, pair_hash, pair_hashes, updated_at)
