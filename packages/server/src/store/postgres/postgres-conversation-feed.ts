@@ -10,7 +10,7 @@ import {
 import type { MessageRecord } from '../ports/messages.ts';
 import type { ThreadPosition } from '../ports/threads.ts';
 import type { Row } from './connections/postgres-connection.ts';
-import { FOUND_THREAD } from './postgres-conversation-rows.ts';
+import { FOUND_THREAD, foundThread } from './postgres-conversation-rows.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
 import { rowOf } from './postgres-lists.ts';
 import { MESSAGE_COLUMNS } from './postgres-messages-columns.ts';
@@ -21,10 +21,8 @@ const BEFORE_ALL = '-9223372036854775808';
 const AFTER_ALL = ['true', '9223372036854775807', '9223372036854775807'] as const;
 
 const POSITIONS = `
-  SELECT w.id, t.epoch, t.position FROM unnest($2::text[]) AS w(id)
-    CROSS JOIN LATERAL (SELECT thread_no FROM thread_ids WHERE project_id = $1 AND id = w.id OFFSET 0) AS named
-    ${rowOf('threads', 't', 'r.*', 'r.thread_no = named.thread_no')}
-    ${rowOf('conversations', 'c', '1', 'r.group_id = t.group_id AND r.conversation_no = t.conversation_no')}`;
+  SELECT w.id, thread.epoch, thread.position FROM unnest($2::text[]) AS w(id)
+    CROSS JOIN LATERAL (SELECT t.epoch, t.position ${foundThread('w.id')}) AS thread`;
 
 /**
  * The thread $2 and the messages that changed after the position $3, of one state: the epoch, the position, that of the

@@ -9,6 +9,9 @@ const SLICE_THREADS = 100;
 const SLICE_MESSAGES = 500;
 const SLICE_ROWS = 500;
 
+/** The thread `t` of a number in `named`. */
+const THREAD = rowOf('threads', 't', 'r.*', 'r.thread_no = named.thread_no');
+
 /** One that no other process is at work on. */
 const TAKE_CONVERSATION = `
   SELECT project_id, conversation_no FROM deleted_conversations
@@ -19,7 +22,7 @@ const THREADS_OF_CONVERSATION = `
   FROM (
     SELECT thread_no FROM thread_lists WHERE project_id = $1 AND conversation_no = $2 AND location_key = 0
     ORDER BY resolved, activity, thread_no LIMIT ${SLICE_THREADS}) AS named
-    ${rowOf('threads', 't', 'r.*', 'r.thread_no = named.thread_no')}`;
+    ${THREAD}`;
 const FORGET_CONVERSATION =
   'DELETE FROM deleted_conversations WHERE project_id = $1 AND conversation_no = $2';
 
@@ -76,8 +79,7 @@ const SLICES = [
 ];
 
 /** The threads `t` of $2. */
-const ROWS = `${THREADS} CROSS JOIN LATERAL (
-  SELECT * FROM threads AS r WHERE r.project_id = $1 AND r.thread_no = named.thread_no OFFSET 0) AS t`;
+const ROWS = `${THREADS} ${THREAD}`;
 /** A deleted thread is in no list any more. */
 const REMOVE_LISTS = planEachTime(`
   DELETE FROM thread_lists x USING ${listed(

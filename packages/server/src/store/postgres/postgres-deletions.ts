@@ -8,7 +8,7 @@ import { type Call, planEachTime, type Row } from './connections/postgres-connec
 import { LostRaceError } from './connections/postgres-errors.ts';
 import { recordCalls } from './postgres-changes.ts';
 import type { OnDatabase } from './postgres-engine.ts';
-import { listed, lockByIds } from './postgres-lists.ts';
+import { listed } from './postgres-lists.ts';
 import { removals } from './postgres-member-lists.ts';
 import { TABLES_OF_GROUP } from './postgres-owned-tables.ts';
 import { idsOf, LOCK_GROUP, LOCK_USER, lockedRevision, targetOf } from './postgres-row-writes.ts';
@@ -46,11 +46,12 @@ export const deleteGroup: OnDatabase<GroupStore['delete']> = (database, project,
     return { kind: 'deleted', changes };
   });
 
-const LOCK_GROUPS_OF_USER = lockByIds(
-  'groups',
-  '(SELECT m.group_id AS id FROM memberships m WHERE m.project_id = $1 AND m.user_id = $2) AS of_user',
-  'FOR UPDATE',
-);
+/** One by one in ascending order, as all writers that lock several groups. */
+const LOCK_GROUPS_OF_USER = `
+  SELECT locked.id FROM (
+    SELECT group_id AS id FROM memberships WHERE project_id = $1 AND user_id = $2 ORDER BY group_id) AS named
+  CROSS JOIN LATERAL (
+    SELECT r.id FROM groups AS r WHERE r.project_id = $1 AND r.id = named.id FOR UPDATE) AS locked`;
 
 const GROUPS_OF_USER = `
   SELECT group_id FROM memberships WHERE project_id = $1 AND user_id = $2 ORDER BY group_id`;

@@ -1,7 +1,9 @@
 /** The bounds of durable presence, checked by a write of one member. $1 to $3 are project, group and user. */
 import type { DurableBounds } from '../durable-bounds.ts';
+import type { DurablePresenceUpdate } from '../ports/durable-presence.ts';
 import type { Row } from './connections/postgres-connection.ts';
 import type { Transaction } from './connections/postgres-database.ts';
+import { textArray } from './postgres-text.ts';
 
 /** The counts of a member's durable presence in a group. */
 interface DurableUsage {
@@ -30,11 +32,24 @@ const STEPS_MAX = 5;
 /** An SQL condition: the rows of the member. */
 const OF_MEMBER = 'project_id = $1 AND group_id = $2 AND user_id = $3';
 
-/** Locks what is counted of the member until the commit, and with it their durable presence. */
-export const LOCK_USAGE = `
-  WITH member AS (SELECT 1 FROM memberships WHERE ${OF_MEMBER} FOR KEY SHARE)
-  INSERT INTO durable_usage (project_id, group_id, user_id) SELECT $1, $2, $3 FROM member
+/**
+ * Locks the memberships of the users $3 in the groups $2 and what is counted of each until the commit, and with it their durable
+ * presence; one by one in ascending order, so two lists with the same members do not wait for each other both.
+ */
+export const LOCK_USAGES = `
+  WITH member AS MATERIALIZED (
+    SELECT locked.group_id, locked.user_id FROM (
+      SELECT w.group_id, w.user_id FROM unnest($2::text[], $3::text[]) AS w(group_id, user_id)
+      ORDER BY w.group_id COLLATE "C", w.user_id COLLATE "C") AS named
+    CROSS JOIN LATERAL (
+      SELECT r.group_id, r.user_id FROM memberships AS r
+      WHERE r.project_id = $1 AND r.group_id = named.group_id AND r.user_id = named.user_id FOR KEY SHARE) AS locked)
+  INSERT INTO durable_usage (project_id, group_id, user_id) SELECT $1, group_id, user_id FROM member
   ON CONFLICT (project_id, group_id, user_id) DO UPDATE SET locations = excluded.locations WHERE FALSE`;
+
+/** The columns that name the members of {@link LOCK_USAGES}. */
+export const memberColumns = (updates: readonly DurablePresenceUpdate[]) =>
+  [textArray(updates.map(({ groupId }) => groupId)), textArray(updates.map(({ userId }) => userId))] as const;
 
 /** Removes the locations that `ending` names, with their pairs. */
 const REMOVE_ENDING = `

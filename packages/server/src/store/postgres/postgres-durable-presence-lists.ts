@@ -9,28 +9,13 @@ import { type Call, planEachTime, type Row } from './connections/postgres-connec
 import type { Transaction } from './connections/postgres-database.ts';
 import { LostRaceError } from './connections/postgres-errors.ts';
 import { recordCalls } from './postgres-changes.ts';
-import { exceeds } from './postgres-durable-bounds.ts';
+import { exceeds, LOCK_USAGES, memberColumns } from './postgres-durable-bounds.ts';
 import { OF_MEMBER, putLocked } from './postgres-durable-presence-writes.ts';
 import { eligibilityCall, toEligibility } from './postgres-eligibility.ts';
 import { listed } from './postgres-lists.ts';
 import { locationKey, pairKeys } from './postgres-location-keys.ts';
 import { ALIVE, assertAlive } from './postgres-row-writes.ts';
 import { bytesArray, plainArray, textArray } from './postgres-text.ts';
-
-/**
- * Locks the memberships of the users $3 in the groups $2, and what is counted of each, one by one in ascending order: so
- * two lists with the same members do not wait for each other both.
- */
-const LOCK_USAGES = `
-  WITH member AS MATERIALIZED (
-    SELECT locked.group_id, locked.user_id FROM (
-      SELECT w.group_id, w.user_id FROM unnest($2::text[], $3::text[]) AS w(group_id, user_id)
-      ORDER BY w.group_id COLLATE "C", w.user_id COLLATE "C") AS named
-    CROSS JOIN LATERAL (
-      SELECT r.group_id, r.user_id FROM memberships AS r
-      WHERE r.project_id = $1 AND r.group_id = named.group_id AND r.user_id = named.user_id FOR KEY SHARE) AS locked)
-  INSERT INTO durable_usage (project_id, group_id, user_id) SELECT $1, group_id, user_id FROM member
-  ON CONFLICT (project_id, group_id, user_id) DO UPDATE SET locations = excluded.locations WHERE FALSE`;
 
 /**
  * Of each update: whether the project is there, whether what is counted of the member is locked, what that is, the time of
@@ -60,7 +45,7 @@ const PUT_ALL = `
     INSERT INTO durable_presence (project_id, group_id, user_id, region_hash, region, location_hash, location, updated_at)
     SELECT $1, group_id, user_id, region_hash, region, location_hash, location, updated_at FROM w
     ON CONFLICT (project_id, group_id, user_id, region_hash) DO UPDATE SET
-      previous_location = NULL, location_hash = excluded.location_hash, location = excluded.location,
+      location_hash = excluded.location_hash, location = excluded.location,
       updated_at = excluded.updated_at)
   INSERT INTO durable_pairs (project_id, group_id, user_id, region_hash, pair_hash, pair_hashes, updated_at)
   SELECT $1, w.group_id, w.user_id, w.region_hash, pair.hash, w.pairs, w.updated_at
@@ -232,9 +217,6 @@ function oldPairs(update: DurablePresenceUpdate, before: Json | null) {
 }
 
 const memberOf = ({ groupId, userId }: DurablePresenceUpdate) => JSON.stringify([groupId, userId]);
-
-const memberColumns = (updates: readonly DurablePresenceUpdate[]) =>
-  [textArray(updates.map(({ groupId }) => groupId)), textArray(updates.map(({ userId }) => userId))] as const;
 
 const regionColumn = (updates: readonly DurablePresenceUpdate[]) =>
   bytesArray(updates.map(({ region }) => locationKey(region)));

@@ -10,7 +10,7 @@ import type { Call, Row } from './connections/postgres-connection.ts';
 import type { Attempt, Transaction } from './connections/postgres-database.ts';
 import { LostRaceError } from './connections/postgres-errors.ts';
 import { originOf, recordCalls, recordedParts, textOfChanges } from './postgres-changes.ts';
-import { endOldest, LOCK_USAGE, usageOf } from './postgres-durable-bounds.ts';
+import { endOldest, LOCK_USAGES, memberColumns, usageOf } from './postgres-durable-bounds.ts';
 import { eligibilityCall, toEligibility } from './postgres-eligibility.ts';
 import { listed, rowsIn } from './postgres-lists.ts';
 import { locationKey, pairKeys } from './postgres-location-keys.ts';
@@ -89,7 +89,7 @@ const PUT = `
     INSERT INTO durable_presence (project_id, group_id, user_id, region_hash, region, location_hash, location, updated_at)
     SELECT $1, group_id, user_id, region_hash, region, location_hash, location, latest_at FROM applied
     ON CONFLICT (project_id, group_id, user_id, region_hash) DO UPDATE SET
-      previous_location = NULL, location_hash = excluded.location_hash, location = excluded.location,
+      location_hash = excluded.location_hash, location = excluded.location,
       updated_at = excluded.updated_at),
   pairs AS (
     INSERT INTO durable_pairs (project_id, group_id, user_id, region_hash, pair_hash, pair_hashes, updated_at)
@@ -125,7 +125,7 @@ export async function putDurablePresence(
   if (outcome?.kind === 'set') return { ...outcome, changes: durablePresenceChanges(update, outcome) };
   if (outcome !== null) return outcome;
   return attempt.transaction(async (transaction) => {
-    const lock: Call = [LOCK_USAGE, project, update.groupId, update.userId];
+    const lock: Call = [LOCK_USAGES, project, ...memberColumns([update])];
     const outcome = await putLocked(transaction, project, update, context, bounds, [lock]);
     if (outcome.kind === 'set') await transaction.commit(recordCalls(project, outcome.changes, context));
     return outcome;

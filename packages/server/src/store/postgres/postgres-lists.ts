@@ -36,12 +36,3 @@ export const rowOf = (table: string, alias: string, columns: string, condition: 
  */
 export const listed = (columns: string, list: string) =>
   `(SELECT $1::uuid AS project_id, ${columns} FROM ${list} ${APART}) AS w`;
-
-/**
- * Locks the rows of `table` with the IDs of `ids` (a FROM item with a column `id`) one by one in ascending order, and
- * gives the IDs of those that exist.
- */
-export const lockByIds = (table: 'users' | 'groups', ids: string, lock: 'FOR UPDATE' | 'FOR KEY SHARE') => `
-  SELECT locked.id FROM (SELECT id FROM ${ids} ORDER BY id COLLATE "C") AS named
-    CROSS JOIN LATERAL (
-      SELECT r.id FROM ${table} AS r WHERE r.project_id = $1 AND r.id = named.id ${lock}) AS locked`;

@@ -203,7 +203,7 @@ export function replaceMembers(
   // A group that this write must find is not created.
   const mayCreate = fields.name !== undefined && context.ifMatch === undefined;
   const { name, status, metadata } = fields;
-  const creation = [name, status ?? null, metadata ?? null, context.revision, new Set(members).size];
+  const creation = [name, status, metadata, context.revision, new Set(members).size];
   const create: Call[] = mayCreate ? [[CREATE, project, id, ...creation]] : [];
   return database.transaction(targetOf('group', project, id), async (transaction) => {
     const answers = await transaction.run(

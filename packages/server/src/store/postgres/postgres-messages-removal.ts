@@ -15,7 +15,7 @@ import {
   toLockedThread,
 } from './postgres-conversation-rows.ts';
 import type { OnDatabase } from './postgres-engine.ts';
-import { ADVANCE, countCall, OF_MESSAGE, REMOVE_PIECES } from './postgres-messages-statements.ts';
+import { countCall, OF_MESSAGE, REMOVE_PIECES } from './postgres-messages-statements.ts';
 import { ALIVE, assertAlive, targetOf } from './postgres-row-writes.ts';
 
 /** The message, and the time of the latest of the others. */
@@ -56,7 +56,8 @@ export const deleteMessage: OnDatabase<MessageStore['delete']> = (database, proj
     if (preconditionFailure(context, revision as string) !== null) return { kind: 'stale' };
     const message = { type: type as MessageType, deletedAt: deletedAt as number | null };
     const lastMessageAt = latestOther as number | null;
-    const after = { ...thread, ...recounted(thread, message, null), lastMessageAt };
+    const position = thread.position + 1;
+    const after = { ...thread, ...recounted(thread, message, null), lastMessageAt, position };
     const changes: Change[] = [
       { type: 'message.removed', group: thread.groupId, thread: threadId, message: id },
     ];
@@ -64,9 +65,8 @@ export const deleteMessage: OnDatabase<MessageStore['delete']> = (database, proj
     await transaction.commit([
       [REMOVE, ...key, createdAt, seq],
       [REMOVE_ID, ...key, id],
-      [ADVANCE, ...key, thread.position + 1],
       [UNPLACE, ...key, listedAt],
-      [NOTE_REMOVED, ...key, thread.position + 1, id],
+      [NOTE_REMOVED, ...key, position, id],
       [FORGET_REMOVED, ...key],
       // After the message: an append that began before has written its piece by then.
       [REMOVE_PIECES, ...key, seq],

@@ -6,15 +6,17 @@ import type { LockedThread } from './postgres-conversation-rows.ts';
 export const OF_MESSAGE = 'project_id = $1 AND thread_no = $2 AND created_at = $3 AND seq = $4';
 export const REMOVE_PIECES =
   'DELETE FROM message_pieces WHERE project_id = $1 AND thread_no = $2 AND seq = $3';
+/** Stores the position alone. */
 export const ADVANCE = 'UPDATE threads SET position = $3 WHERE project_id = $1 AND thread_no = $2';
 const COUNT = `
-  UPDATE threads SET user_messages = $3, action_messages = $4, deleted_messages = $5, last_message_at = $6, revision = $7
+  UPDATE threads SET position = $3, user_messages = $4, action_messages = $5, deleted_messages = $6, last_message_at = $7,
+    revision = $8
   WHERE project_id = $1 AND thread_no = $2`;
 
 export const COUNTS = ['userMessages', 'actionMessages', 'deletedMessages'] as const;
 
-/** Stores the counts of the thread, the time of its latest message, and its revision. */
+/** Stores the position of the thread, its counts, the time of its latest message, and its revision. */
 export function countCall(project: ProjectKey, thread: LockedThread, revision: string): Call {
   const counts = COUNTS.map((name) => thread[name]);
-  return [COUNT, project, thread.threadNo, ...counts, thread.lastMessageAt, revision];
+  return [COUNT, project, thread.threadNo, thread.position, ...counts, thread.lastMessageAt, revision];
 }

@@ -76,17 +76,11 @@ export const putMessage: OnDatabase<MessageStore['put']> = (
       const target = { key, thread: stored as LockedThread, message };
       return updateMessage(transaction, project, target, write, context);
     }
-    if (stored !== null)
-      return createMessage(
-        transaction,
-        project,
-        key,
-        { thread: stored, isListed: found.isParticipant, lastSeenAt: found.lastSeenAt },
-        write,
-        context,
-      );
-    const made = await createThread(transaction, project, threadId, thread ?? {}, context);
-    const target = { ...made, isListed: false, lastSeenAt: null };
+    const made =
+      stored === null
+        ? await createThread(transaction, project, threadId, thread ?? {}, context)
+        : { thread: stored };
+    const target = { ...made, isListed: found.isParticipant, lastSeenAt: found.lastSeenAt };
     return createMessage(transaction, project, key, target, write, context);
   });
 };
@@ -188,10 +182,11 @@ async function updateMessage(
         [REMOVE_PIECES, project, threadNo, message.seq],
       ]
     : [[UPDATE, ...row, ...columns]];
-  calls.push([ADVANCE, project, threadNo, position], [MOVE, project, threadNo, message.position, position]);
+  calls.push([MOVE, project, threadNo, message.position, position]);
   const counts = recounted(thread, message, fields);
   const isRecounted = COUNTS.some((name) => counts[name] !== thread[name]);
-  if (isRecounted) calls.push(countCall(project, { ...thread, ...counts }, revision));
+  if (isRecounted) calls.push(countCall(project, { ...thread, ...counts, position }, revision));
+  else calls.push([ADVANCE, project, threadNo, position]);
   await transaction.commit([...calls, ...recordCalls(project, changes, context)]);
   return { kind: 'updated', changes };
 }

@@ -160,7 +160,7 @@ async function tryUpdate(
 /** Locks a row: (whether the project is there, and the revision). */
 const lockRow = (table: 'users' | 'groups') => `
   WITH found AS (
-    SELECT revision FROM ${table} WHERE project_id = $1 AND id = $2 AND ${ALIVE} FOR UPDATE)
+    SELECT revision FROM ${table} WHERE project_id = $1 AND id = $2 FOR UPDATE)
   SELECT ${ALIVE}, found.revision FROM (SELECT 1) one LEFT JOIN found ON TRUE`;
 
 export const LOCK_GROUP = lockRow('groups');

@@ -98,15 +98,14 @@ export const DERIVE_CONVERSATIONS: readonly Call[] = [
     `INSERT INTO thread_lists (project_id, conversation_no, location_key, resolved, activity, thread_no)
     SELECT t.project_id, conversation.no, location.key, t.resolved_at IS NOT NULL, coalesce(t.last_message_at, t.created_at),
       t.thread_no
-    FROM threads t JOIN projects p USING (project_id)
+    FROM threads t
       CROSS JOIN LATERAL (VALUES (0::bigint), (t.conversation_no)) AS conversation(no)
       CROSS JOIN LATERAL unnest(t.list_keys) AS location(key)
     ORDER BY 1, 2, 3, 4, 5, 6`,
   ],
   [
     `INSERT INTO participant_times (project_id, thread_no, last_seen_at, user_id)
-    SELECT s.project_id, s.thread_no, s.last_seen_at, s.user_id FROM participants s JOIN projects p USING (project_id)
-    ORDER BY 1, 2, 3, 4`,
+    SELECT project_id, thread_no, last_seen_at, user_id FROM participants ORDER BY 1, 2, 3, 4`,
   ],
 ];
 

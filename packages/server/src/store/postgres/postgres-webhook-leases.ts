@@ -20,8 +20,7 @@ const WORK = planEachTime(`
 
 const CLAIM = planEachTime(`
   WITH found AS (
-    SELECT w.project_id, w.id FROM webhooks w JOIN projects p ON p.project_id = w.project_id
-      LEFT JOIN change_heads h ON h.project_id = w.project_id
+    SELECT w.project_id, w.id FROM webhooks w LEFT JOIN change_heads h ON h.project_id = w.project_id
     WHERE ${CAN_SEND} AND w.project_id = ANY($3::uuid[]) AND ($4::boolean OR w.failures = 0)
     ORDER BY w.due_at LIMIT cardinality($5::text[]) FOR UPDATE OF w SKIP LOCKED),
   numbered AS (SELECT *, row_number() OVER () AS number FROM found),

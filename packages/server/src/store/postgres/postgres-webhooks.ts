@@ -20,7 +20,6 @@ import {
 import type { WriteContext } from '../write-context.ts';
 import type { Call, Row } from './connections/postgres-connection.ts';
 import type { Transaction } from './connections/postgres-database.ts';
-import { LostRaceError } from './connections/postgres-errors.ts';
 import { orderedAround, originOf, recordCalls, recorded, textOfChanges } from './postgres-changes.ts';
 import type { OnDatabase, PostgresEngine } from './postgres-engine.ts';
 import { ALIVE, assertAlive } from './postgres-row-writes.ts';
@@ -37,11 +36,11 @@ const LIST_ATTEMPTS = `
 
 const LOCK = `
   WITH found AS (
-    SELECT url, types, status, past_types FROM webhooks WHERE project_id = $1 AND id = $2 AND ${ALIVE} FOR UPDATE)
+    SELECT url, types, status, past_types FROM webhooks WHERE project_id = $1 AND id = $2 FOR UPDATE)
   SELECT ${ALIVE}, found.* FROM (SELECT 1) one LEFT JOIN found ON TRUE`;
-/** One creation in a project at a time, so that the webhooks are counted. */
+/** One write of a project's webhooks at a time, so that those are counted. */
 const LOCK_PROJECT = 'SELECT 1 FROM projects WHERE project_id = $1 FOR NO KEY UPDATE';
-const COUNT = 'SELECT count(*), count(*) FILTER (WHERE id = $2) FROM webhooks WHERE project_id = $1';
+const COUNT = 'SELECT count(*) FROM webhooks WHERE project_id = $1';
 
 const NEWEST = 'coalesce((SELECT position FROM change_heads WHERE project_id = $1), 0)';
 
@@ -124,9 +123,8 @@ interface Locked {
   readonly pastTypes: string;
 }
 
-/** Null where there is no such webhook. @throws ProjectGoneError */
-async function lock(transaction: Transaction, project: ProjectKey, id: string): Promise<Locked | null> {
-  const [[row]] = await transaction.run([LOCK, project, id]);
+/** The answer of {@link LOCK}: null where there is no such webhook. @throws ProjectGoneError */
+function toLocked([row]: readonly Row[]): Locked | null {
   const [alive, url, types, status, pastTypes] = row as Row;
   assertAlive(alive);
   return url === null ? null : ({ url, types, status, pastTypes } as Locked);
@@ -134,8 +132,13 @@ async function lock(transaction: Transaction, project: ProjectKey, id: string): 
 
 const putWebhook: OnDatabase<WebhookStore['put']> = (database, project, id, write, most, context) =>
   database.transaction({ project }, async (transaction) => {
-    const found = await lock(transaction, project, id);
-    if (found === null) return create(transaction, project, id, write, most, context);
+    const [, locked, [count]] = await transaction.run(
+      [LOCK_PROJECT, project],
+      [LOCK, project, id],
+      [COUNT, project],
+    );
+    const found = toLocked(locked);
+    if (found === null) return create(transaction, project, id, write, Number(count?.[0]) >= most, context);
     const { pastTypes, ...before } = found;
     const { changed, forgetsFailures, ...after } = webhookUpdate(before, write);
     if (changed.length === 0) return UNCHANGED;
@@ -155,14 +158,11 @@ async function create(
   project: ProjectKey,
   id: string,
   { url, types = null, status = 'active', secret, start }: StoredWebhookWrite,
-  most: number,
+  isFull: boolean,
   context: WriteContext,
 ): Promise<WebhookPutOutcome> {
   if (url === undefined) return { kind: 'urlRequired' };
-  const [, [row]] = await transaction.run([LOCK_PROJECT, project], [COUNT, project, id]);
-  const [count, same] = row as Row;
-  if (Number(same) > 0) throw new LostRaceError('the webhook was created meanwhile');
-  if (Number(count) >= most) return { kind: 'full' };
+  if (isFull) return { kind: 'full' };
   const changes = [{ type: 'webhook.created', webhook: id }] as const;
   const fields = [url, typesText(types), status, secret, context.now];
   const from = [start?.position ?? null, start?.index ?? 0];
@@ -182,7 +182,8 @@ function withPast(pastTypes: string, types: string | null): string {
 
 const replayWebhook: OnDatabase<WebhookStore['replay']> = (database, project, id, start, context) =>
   database.transaction({ project }, async (transaction) => {
-    if ((await lock(transaction, project, id)) === null) return { kind: 'absent' };
+    const [locked] = await transaction.run([LOCK, project, id]);
+    if (toLocked(locked) === null) return { kind: 'absent' };
     const changes = [{ type: 'webhook.replayed', webhook: id }] as const;
     const calls = [
       [REPLAY, project, id, start?.position ?? null, start?.index ?? 0] as const,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@rollcall/protocol';
-import { appended, Conversation, type Given, markdown, plain, STALE, textOf } from './conversation.ts';
+import { appended, Conversation, type Given, markdown, plain, SHUT, STALE, textOf } from './conversation.ts';
 import { numbered, START } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
@@ -153,11 +153,14 @@ export function messageAppendContract(lab: StoreLab): void {
       's',
       'plain',
       'x',
-      { kind: 'groupUnavailable', groupId: 'shut', isDeleted: true },
+      SHUT,
       { ifMatch: ['other'] },
     ],
     ['content that is not markdown', 't', 'plain', 'x', NOT_APPENDABLE, { ifMatch: ['other'] }],
     ['a deleted message', 't', 'deleted', 'x', NOT_APPENDABLE, { ifMatch: ['other'] }],
+    ['a message of a deleted group and no other reason', 's', 'text', 'x', SHUT],
+    ['content that is not markdown and no other reason', 't', 'plain', 'x', NOT_APPENDABLE],
+    ['a deleted message and no other reason', 't', 'deleted', 'x', NOT_APPENDABLE],
     ['another revision', 't', 'm', 'x'.repeat(limits.CONTENT_MAX_BYTES), STALE, { ifMatch: ['other'] }],
     ['the condition that it is not there', 't', 'm', 'x', STALE, { ifNoneMatch: '*' }],
     ['a text that is too large', 't', 'm', 'x'.repeat(limits.CONTENT_MAX_BYTES), { kind: 'tooLarge' }],
@@ -169,6 +172,7 @@ export function messageAppendContract(lab: StoreLab): void {
       await c.newMessage('t', 'deleted', { content: markdown('x'), deleted: true });
       await c.newThread('s', { groupId: 'shut', createdAt: 1 });
       await c.newMessage('s', 'plain', { content: plain('x'), createdAt: 1 });
+      await c.newMessage('s', 'text', { content: markdown('x'), createdAt: 1 });
       const before = [await c.listMessages('t'), await c.listMessages('s'), await c.recorded()];
       assert.deepEqual(await c.append(thread, id, appended(added), given), expected);
       assert.deepEqual([await c.listMessages('t'), await c.listMessages('s'), await c.recorded()], before);

@@ -94,6 +94,13 @@ const OPERATIONS: readonly Operation[] = [
     revision: ofGroup,
   },
   {
+    name: 'putGroup of members',
+    outcome: 'updated',
+    outcomeMissing: 'created',
+    run: (roster, condition) => roster.putGroup('g', { name: 'Renamed', members: [] }, condition),
+    revision: ofGroup,
+  },
+  {
     name: 'changeMembers',
     outcome: 'updated',
     outcomeMissing: 'absent',

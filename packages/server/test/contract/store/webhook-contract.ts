@@ -8,7 +8,7 @@ import type {
 } from '../../../src/store/ports/webhooks.ts';
 import { ProjectGoneError } from '../../../src/values/engine-errors.ts';
 import { CONTEXT } from '../../support/origin.ts';
-import type { Roster } from './roster.ts';
+import { numbered, type Roster } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
 const URL_A = 'https://a.invalid/';
@@ -222,6 +222,15 @@ export function webhookContract(lab: StoreLab): void {
       assert.deepEqual([claimed?.start, claimed?.delivery], [BEGIN, null]);
     }));
 
+  test('a replay sends all records by the types that the webhook has now', () =>
+    withRoster(async (roster) => {
+      await put(roster, 'w', { types: ['user.created'] });
+      await recordSomething(roster);
+      await put(roster, 'w', { types: ['user.updated'] });
+      await roster.store.webhooks.replay(roster.key, 'w', BEGIN, CONTEXT);
+      assert.deepEqual((await roster.store.webhooks.find(roster.key, 'w'))?.pastTypes, []);
+    }));
+
   test('a webhook that is created without a position begins after its own record and all acknowledged writes', () =>
     withRoster(async (roster) => {
       const { store, key } = roster;
@@ -236,6 +245,27 @@ export function webhookContract(lab: StoreLab): void {
       while ((await store.changes.order([key])).hasMore);
       const { newest: last } = await store.changes.read(key, 0, 0);
       assert.deepEqual((await store.webhooks.find(key, 'w'))?.start, { position: last, index: 0 });
+    }));
+
+  test('a webhook that is created again begins after its own record, without the attempts of the one before', () =>
+    withRoster(async (roster) => {
+      const { store, key } = roster;
+      await put(roster, 'w', { start: null });
+      await store.webhooks.log(key, 'w', attemptOf('d1'));
+      await store.webhooks.delete(key, 'w', CONTEXT);
+      await put(roster, 'w', { start: null });
+      while ((await store.changes.order([key])).hasMore);
+      const { newest } = await store.changes.read(key, 0, 0);
+      assert.deepEqual((await store.webhooks.find(key, 'w'))?.start, { position: newest, index: 0 });
+      assert.deepEqual(await store.webhooks.attempts(key, 'w', 10), []);
+    }));
+
+  test('a project has no more webhooks than it may have, however many are created at once', () =>
+    withRoster(async (roster) => {
+      const outcomes = await Promise.all(numbered('w', 20).map((id) => put(roster, id)));
+      assert.equal(outcomes.filter(({ kind }) => kind === 'created').length, MOST);
+      assert.equal(outcomes.filter(({ kind }) => kind === 'full').length, 20 - MOST);
+      assert.equal((await roster.store.webhooks.list(roster.key)).length, MOST);
     }));
 
   test('the last 100 attempts are stored, and no more than ten past types', () =>
@@ -310,10 +340,13 @@ export function webhookContract(lab: StoreLab): void {
 
   test('a deleted project has no webhooks to claim', () =>
     withRoster(async (roster) => {
+      const { store, key } = roster;
       await put(roster, 'w');
       await recordSomething(roster);
-      await roster.store.projects.delete(roster.key);
+      await store.projects.delete(key);
       assert.deepEqual(await claim(roster, 'a'), []);
+      const work = await store.webhookLeases.work({ now: 10, own: [] });
+      assert.ok(!work.some(({ project }) => project === key));
     }));
 
   test('the deletion of a project ends the leases of its webhooks', () =>

@@ -11,8 +11,10 @@ import { insertUsers, USER_FIELDS, userAssignments } from '../postgres-users.ts'
 export const GROUP_FIELDS = ['name', 'status', 'metadata'] as const;
 export type GroupField = (typeof GROUP_FIELDS)[number];
 
+/** Whether the project is there, and which of the groups $2 are. */
 export const WHICH_GROUPS_EXIST = `
-  SELECT g.id FROM unnest($2::text[]) AS w(id) ${rowOf('groups', 'g', 'r.id', 'r.id = w.id')}`;
+  SELECT ${ALIVE}, array_to_json(ARRAY(
+    SELECT g.id FROM unnest($2::text[]) AS w(id) ${rowOf('groups', 'g', 'r.id', 'r.id = w.id')}))`;
 
 /** An SQL expression: a number with a bit for each condition, the first of them lowest. */
 const mask = (conditions: readonly string[]) =>

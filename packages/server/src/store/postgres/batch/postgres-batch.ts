@@ -3,9 +3,10 @@ import type { ProjectKey } from '../../../values/project-key.ts';
 import { type BatchDocument, completeBatch, isRejected, readBatch } from '../../batch-document.ts';
 import { idSample } from '../../outcomes.ts';
 import type { BatchOutcome, BatchStore, UnknownReference } from '../../ports/batches.ts';
+import type { Row } from '../connections/postgres-connection.ts';
 import type { Attempt } from '../connections/postgres-database.ts';
 import type { OnDatabase, PostgresEngine } from '../postgres-engine.ts';
-import { assertAlive, IS_ALIVE, idsOf } from '../postgres-row-writes.ts';
+import { assertAlive } from '../postgres-row-writes.ts';
 import { textArray } from '../postgres-text.ts';
 import { BatchChanges } from './postgres-batch-changes.ts';
 import { BatchContents, type IdList } from './postgres-batch-items.ts';
@@ -61,12 +62,9 @@ async function checkInvalid(
   document: BatchDocument,
 ): Promise<BatchOutcome> {
   const ids = document.nameless.map(({ id }) => id).filter(isStorable);
-  const [[alive], groups] = await Promise.all([
-    attempt.run(IS_ALIVE, project),
-    attempt.run(WHICH_GROUPS_EXIST, project, textArray(new Set(ids))),
-  ]);
-  assertAlive(alive?.[0]);
-  const found = new Set(idsOf(groups));
+  const [[alive, groups]] = (await attempt.run(WHICH_GROUPS_EXIST, project, textArray(ids))) as [Row];
+  assertAlive(alive);
+  const found = new Set(groups as string[]);
   const completed = completeBatch(document, (id) => found.has(id));
   if (!isRejected(completed)) throw new Error('a batch with errors was taken for one that fits');
   return completed;

@@ -152,9 +152,9 @@ async function prepare(
   return { client, known, pooled: isSession ? null : settings.filter(([name]) => known.has(name)) };
 }
 
-const IS_STANDBY = 'it is a standby, which may not have the newest writes yet';
+export const IS_STANDBY = 'it is a standby, which may not have the newest writes yet';
 
-/** The beginning of a transaction. Its last answer is for {@link requirePrimary}. */
+/** The beginning of a transaction. Its last answer is for {@link isStandby}. */
 export function beginText(
   { known, pooled }: OpenedClient,
   mode: string,
@@ -167,7 +167,5 @@ export function beginText(
   return [`BEGIN ISOLATION LEVEL ${mode}`, ...texts, ...check].join('; ');
 }
 
-/** Behind a pooler, each transaction can be on another server than the one before. @throws Error on a standby */
-export function requirePrimary(rows: readonly (readonly unknown[])[]): void {
-  if (rows[0]?.[0] === 'on') throw new Error(IS_STANDBY);
-}
+/** Whether a transaction with these last rows is on a standby: behind a pooler, each can be on another server than the one before. */
+export const isStandby = (rows: readonly (readonly unknown[])[]): boolean => rows[0]?.[0] === 'on';

@@ -5,9 +5,10 @@ import { StoreUnavailableError } from '../../../values/engine-errors.ts';
 import {
   beginText,
   type ConnectionOptions,
+  IS_STANDBY,
+  isStandby,
   type OpenedClient,
   openClient,
-  requirePrimary,
   type Setting,
 } from './postgres-connect.ts';
 import type { PostgresSettings } from './postgres-url.ts';
@@ -120,10 +121,6 @@ export class PostgresConnection implements AsyncDisposable {
     return this.#opened.pooled === null;
   }
 
-  get isOpen(): boolean {
-    return this.#end === null;
-  }
-
   /**
    * Statements that are committed together when they resolve, in one round trip. @throws the first failure: DatabaseError from the
    * server; StoreUnavailableError when the connection ends first
@@ -140,11 +137,7 @@ export class PostgresConnection implements AsyncDisposable {
   /** Begins a transaction of this isolation level. Settings that the database does not know are left out. */
   async begin(mode: string, settings: readonly Setting[], until: number): Promise<Row[]> {
     const rows = await this.control(beginText(this.#opened, mode, settings), until);
-    try {
-      requirePrimary(rows);
-    } catch (error) {
-      throw unreachable(this.#server, error);
-    }
+    if (isStandby(rows)) throw unreachable(this.#server, new Error(IS_STANDBY));
     return [];
   }
 

@@ -86,15 +86,13 @@ export class PostgresPool {
    * Runs statements, mostly one, which are answered by `until`, and committed then. `onSent` is called when they have a
    * connection. @throws StoreUnavailableError, DatabaseError
    */
-  async run(
+  run(
     project: ProjectKey | null,
     calls: readonly Call[],
     until: number,
     onSent: () => void = () => {},
   ): Promise<Row[][]> {
-    if (!this.#statements.tryAcquire(project))
-      await this.#statements.acquire(project, until - SENT_BEFORE_MS);
-    try {
+    const send = async () => {
       for (;;) {
         const slot = this.#leastLoaded();
         if (slot.connection !== null) {
@@ -107,9 +105,8 @@ export class PostgresPool {
           slot.waiting -= 1;
         });
       }
-    } finally {
-      this.#statements.release(project);
-    }
+    };
+    return this.#statements.run(project, send, until - SENT_BEFORE_MS);
   }
 
   /** @throws StoreUnavailableError when there is no connection by `until` */
@@ -191,10 +188,7 @@ export class PostgresPool {
         this.#awaiting.delete(end);
         resolve();
       };
-      const limit =
-        until === Number.POSITIVE_INFINITY
-          ? undefined
-          : setTimeout(end, Math.max(0, until - performance.now()));
+      const limit = setTimeout(end, Math.max(0, until - performance.now()));
       this.#awaiting.add(end);
     });
   }

@@ -56,10 +56,10 @@ export class Transaction {
   }
 
   /**
-   * Sends statements as they are made and yields their answers, in order, after that of the beginning. However long the lists of all of them are, only
-   * some are in memory at once, and the event loop goes on. Short ones are one round trip.
+   * Sends statements as they are made, and the commit if `commits`, and yields their answers, in order, after that of the beginning. However
+   * long the lists of all of them are, only some are in memory at once, and the event loop goes on. Short ones are one round trip.
    */
-  async *runEach(calls: Iterable<Call>): AsyncGenerator<Row[]> {
+  async *runEach(calls: Iterable<Call>, commits = false): AsyncGenerator<Row[]> {
     const begun = this.#begin();
     begun.catch(() => {});
     const sent = [begun];
@@ -73,6 +73,7 @@ export class Transaction {
         await new Promise(setImmediate);
         while (sent.length > SENT_AHEAD) yield await (sent.shift() as Promise<Row[]>);
       }
+      if (commits) sent.push(this.#commit());
       while (sent.length > 0) yield await (sent.shift() as Promise<Row[]>);
     } finally {
       await Promise.allSettled(sent);
@@ -81,15 +82,8 @@ export class Transaction {
 
   /** Sends statements like {@link runEach} and commits, in one round trip where they are short. Resolves with all answers. */
   async commit(calls: Iterable<Call> = []): Promise<Row[][]> {
-    let committed: Promise<Row[]> | undefined;
-    const commit = () => {
-      committed = this.#commit();
-      // When it fails, a statement before it has failed too, and that error is reported.
-      committed.catch(() => {});
-    };
-    const [, ...answers] = await Array.fromAsync(this.runEach(followedBy(calls, commit)));
-    await committed;
-    return answers;
+    const answers = await Array.fromAsync(this.runEach(calls, true));
+    return answers.slice(1, -1);
   }
 
   /** Rolls back what was not committed. The caller need not wait: the connection answers in order. */
@@ -110,7 +104,10 @@ export class Transaction {
 
   #commit(): Promise<Row[]> {
     this.#state = 'ended';
-    return this.#connection.control('COMMIT', this.#options.until, this.#patience);
+    const committed = this.#connection.control('COMMIT', this.#options.until, this.#patience);
+    // When it fails, a statement before it may have failed too, and that error is reported.
+    committed.catch(() => {});
+    return committed;
   }
 
   readonly #patience: Patience = (since) =>
@@ -122,11 +119,6 @@ export class Transaction {
     sent.catch(() => {});
     return sent;
   }
-}
-
-function* followedBy<Item>(items: Iterable<Item>, then: () => void): Generator<Item> {
-  yield* items;
-  then();
 }
 
 function lengthOf([, ...parameters]: Call): number {
