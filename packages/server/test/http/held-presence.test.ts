@@ -2,43 +2,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { pino } from 'pino';
-import type { ClientWriter } from '../../src/core/caller.ts';
-import type { ClientSessions } from '../../src/core/client-session.ts';
-import { groupNotFound } from '../../src/core/errors.ts';
 import { HeldGroup } from '../../src/core/held-group.ts';
-import { HeldPresence } from '../../src/core/held-presence.ts';
 import { type PresenceChange, presenceChange } from '../../src/core/presence-change.ts';
 import type { PresenceConnection } from '../../src/core/presence-connection.ts';
 import { HoldEndedError, LeaseEndedError } from '../../src/core/presence-service.ts';
 import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
-import type { PresenceStore, PresenceWatch } from '../../src/presence/presence-store.ts';
+import type { PresenceStore } from '../../src/presence/presence-store.ts';
 import { regionHash } from '../../src/presence/region-name.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
-import type { ProjectKey } from '../../src/values/project-key.ts';
 import { closing } from '../support/closing.ts';
 import { MovedClock } from '../support/moved-clock.ts';
-
-const TTL_SECONDS = 30;
-const REGION = { doc: 'd' };
-const project = 1 as ProjectKey;
-const scope = { project, groupId: 'g' };
-const writer = { project } as ClientWriter;
-const at = (page: string, data?: Record<string, unknown>) =>
-  presenceChange({ location: { ...REGION, page }, exclusiveWithin: REGION, ...(data && { data }) }, 'g');
-
-/** A process whose updates of presence are made by `putPresence`. */
-function processWith(
-  presence: PresenceStore,
-  clock: MovedClock,
-  putPresence: ClientSessions['putPresence'],
-  presenceTtlSeconds = TTL_SECONDS,
-  enter: ClientSessions['enter'] = async () => 'g',
-): HeldPresence {
-  const clients: Pick<ClientSessions, 'putPresence' | 'enter'> = { putPresence, enter };
-  const log = pino({ level: 'silent' });
-  return new HeldPresence({ clients: clients as ClientSessions, presence, clock, log, presenceTtlSeconds });
-}
+import {
+  at,
+  locationsOf,
+  passSeconds,
+  processOn,
+  processWith,
+  project,
+  scope,
+  TTL_SECONDS,
+  writer,
+} from './held-process.ts';
 
 type Meanwhile = (second: PresenceConnection, group: HeldGroup<PresenceConnection>) => void;
 
@@ -246,38 +230,6 @@ test('a location that is set while the holds of a lost lease are set again is he
   );
 });
 
-const LONG_SECONDS = 600;
-
-/** A process whose connections hold presence of user a in the engine, without a check of eligibility. */
-function processOn(
-  presence: PresenceStore,
-  clock: MovedClock,
-  presenceTtlSeconds = TTL_SECONDS,
-): HeldPresence {
-  const putPresence: ClientSessions['putPresence'] = async (_writer, change, holder) => {
-    const now = clock.now();
-    const update = { ...scope, ...change, ...holder, userId: 'a', now };
-    if (change.kind === 'absent') return void (await presence.clear(update));
-    const expiresAt = now + presenceTtlSeconds * 1_000;
-    const { holdEnded, leaseEnded } = await presence.set({ ...update, incarnation: 1, expiresAt });
-    if (holdEnded === true) throw new HoldEndedError();
-    if (leaseEnded === true) throw new LeaseEndedError();
-  };
-  return processWith(presence, clock, putPresence, presenceTtlSeconds);
-}
-
-async function passSeconds(clock: MovedClock, presence: PresenceStore, seconds: number): Promise<void> {
-  for (let second = 0; second < seconds; second += 1) {
-    clock.move(1_000);
-    await presence.sweep(clock.now());
-    await nextIteration();
-  }
-}
-
-async function locationsOf(presence: PresenceStore, clock: MovedClock): Promise<readonly string[]> {
-  return (await presence.locationsOf({ ...scope, userId: 'a', incarnation: 1, now: clock.now() })).locations;
-}
-
 test('a connection that is back keeps what the engine has lost while it was away', async () => {
   const presence = createMemoryPresence();
   const clock = new MovedClock();
@@ -310,248 +262,4 @@ test('a location that was cleared and is held anew is set again with the data th
   await passSeconds(clock, presence, TTL_SECONDS);
   const reading = { ...scope, userId: 'a', incarnation: 1, now: clock.now() };
   assert.deepEqual(await presence.locationsOf(reading), { locations: [at('1').location], data: ['{"x":2}'] });
-});
-
-test('an absence whose event is lost ends what a connection holds for good', async () => {
-  const presence = createMemoryPresence();
-  const clock = new MovedClock();
-  const silent: PresenceWatch = {
-    position: { epoch: 'e', offset: 0 },
-    since: async () => null,
-    renew: async () => {},
-    close: () => {},
-  };
-  presence.watch = async () => silent;
-  await using held = closing(processOn(presence, clock));
-  await (await held.open(project, 'a', 'page')).put(writer, at('1'));
-  await presence.clear({ ...scope, userId: 'a', location: at('1').location, now: clock.now() });
-  await passSeconds(clock, presence, 3 * TTL_SECONDS);
-  assert.deepEqual(await locationsOf(presence, clock), []);
-});
-
-test('an absence ends what a connection holds for good, also where presence lives longer than a watch', async () => {
-  const presence = createMemoryPresence();
-  const clock = new MovedClock();
-  await using held = closing(processOn(presence, clock, LONG_SECONDS));
-  const connection = await held.open(project, 'a', 'page');
-  await connection.put(writer, at('1'));
-  await passSeconds(clock, presence, LONG_SECONDS / 2);
-  await presence.clear({ ...scope, userId: 'a', location: at('1').location, now: clock.now() });
-  await passSeconds(clock, presence, LONG_SECONDS);
-  assert.deepEqual(await locationsOf(presence, clock), []);
-  // The event of the absence came too, so the location does not come back with the loss of everything.
-  await presence.close();
-  await passSeconds(clock, presence, LONG_SECONDS);
-  assert.deepEqual(await locationsOf(presence, clock), []);
-});
-
-test('an absence from the newest location of a region ends it for good, where another process has the next newest', async () => {
-  const presence = createMemoryPresence();
-  const clock = new MovedClock();
-  await using one = closing(processOn(presence, clock));
-  await using two = closing(processOn(presence, clock));
-  await (await one.open(project, 'a', 'one')).put(writer, at('1'));
-  await (await two.open(project, 'a', 'two')).put(writer, at('2'));
-  await presence.clear({ ...scope, userId: 'a', location: at('2').location, now: clock.now() });
-  await passSeconds(clock, presence, 2 * TTL_SECONDS);
-  assert.deepEqual(await locationsOf(presence, clock), [at('1').location]);
-});
-
-test('a release that fails is repeated within a second, also where its connection was the last one in the group', async () => {
-  const presence = createMemoryPresence();
-  const clock = new MovedClock();
-  await using held = closing(processOn(presence, clock));
-  const connection = await held.open(project, 'a', 'page');
-  await connection.put(writer, at('1'));
-  const release = presence.release.bind(presence);
-  const { promise: isAway, resolve: fail } = Promise.withResolvers<void>();
-  presence.release = async () => {
-    await isAway;
-    presence.release = release;
-    throw new StoreUnavailableError('Redis: no connection');
-  };
-  const left = assert.rejects(connection.leave('g'), StoreUnavailableError);
-  await passSeconds(clock, presence, 1);
-  fail();
-  await left;
-  assert.deepEqual(await locationsOf(presence, clock), [at('1').location]);
-  await passSeconds(clock, presence, 1);
-  assert.deepEqual(await locationsOf(presence, clock), []);
-});
-
-test('a connection that moved to another process stays present when the process before notices its end', async () => {
-  for (const seconds of [1, 12, 16, 25, 40]) {
-    const presence = createMemoryPresence();
-    const clock = new MovedClock();
-    await using before = closing(processOn(presence, clock));
-    await using after = closing(processOn(presence, clock));
-    const old = await before.open(project, 'a', 'page');
-    await old.put(writer, at('1'));
-    await (await after.open(project, 'a', 'page')).put(writer, at('1'));
-    // The process before has not noticed that its socket is gone.
-    await passSeconds(clock, presence, seconds);
-    await old.close(0);
-    assert.deepEqual(await locationsOf(presence, clock), [at('1').location], `after ${seconds} s`);
-  }
-});
-
-/**
- * A process is frozen for longer than its leases while its connection is opened on another one, at a page each; when it goes on, its
- * other connection `puts` locations before its leases are renewed. Asserts that the user is at the page of the other process, and
- * else at `own` locations alone.
- */
-async function afterFreeze(puts: readonly PresenceChange[], own: readonly string[]): Promise<void> {
-  for (const page of ['1', '2']) {
-    const presence = createMemoryPresence();
-    const [clock, frozen] = [new MovedClock(), new MovedClock()];
-    await using before = closing(processOn(presence, frozen));
-    await using after = closing(processOn(presence, clock));
-    const [old, busy] = [await before.open(project, 'a', 'page'), await before.open(project, 'a', 'busy')];
-    await old.put(writer, at('1'));
-    await passSeconds(clock, presence, TTL_SECONDS + 10);
-    assert.deepEqual(await locationsOf(presence, clock), [], 'the lease has ended');
-    await (await after.open(project, 'a', 'page')).put(writer, at(page));
-    frozen.jump((TTL_SECONDS + 10) * 1_000);
-    for (const change of puts) await busy.put(writer, change);
-    const expected = [at(page).location, ...own];
-    // It has not noticed yet that its socket is gone.
-    for (let second = 0; second < 2 * TTL_SECONDS; second += 1) {
-      frozen.move(1_000);
-      await passSeconds(clock, presence, 1);
-      assert.deepEqual((await locationsOf(presence, clock)).toSorted(), expected, `after ${second} s`);
-    }
-    await old.close(0);
-    // The frozen process renews its own no longer than its clock moves.
-    await passSeconds(clock, presence, TTL_SECONDS);
-    assert.deepEqual(await locationsOf(presence, clock), [at(page).location], 'when it has noticed');
-  }
-}
-
-test('a process that was frozen for longer than its leases takes no connection back that is open on another one', () =>
-  afterFreeze([], []));
-
-test('a process that was frozen takes no connection back, also where another of its connections in the group takes a location first', () => {
-  const change = presenceChange({ location: { section: '1' } }, 'g');
-  return afterFreeze([change], [change.location]);
-});
-
-test('a location that is taken with a lease that has ended is the newest of its region', async () => {
-  const presence = createMemoryPresence();
-  const clock = new MovedClock();
-  await using held = closing(processOn(presence, clock));
-  const [first, second] = [await held.open(project, 'a', 'first'), await held.open(project, 'a', 'second')];
-  await first.put(writer, at('1'));
-  await second.put(writer, at('2'));
-  clock.jump((TTL_SECONDS + 10) * 1_000);
-  await first.put(writer, at('3'));
-  for (const expected of [at('3').location, at('2').location]) {
-    await passSeconds(clock, presence, 2 * TTL_SECONDS);
-    assert.deepEqual(await locationsOf(presence, clock), [expected]);
-    await first.close(0);
-  }
-});
-
-test('what a connection holds is set again for a membership that began anew, also where an error came first', async () => {
-  const presence = createMemoryPresence();
-  const clock = new MovedClock();
-  let failures = 0;
-  await using held = closing(
-    processWith(presence, clock, async (_writer, change, holder) => {
-      if (failures > 0) {
-        failures -= 1;
-        throw new StoreUnavailableError('Redis: no connection');
-      }
-      const now = clock.now();
-      const update = { ...scope, ...change, ...holder, userId: 'a', now };
-      const expiresAt = now + TTL_SECONDS * 1_000;
-      const { holdEnded } = await presence.set({ ...update, incarnation: 1, expiresAt });
-      if (holdEnded === true) throw new HoldEndedError();
-    }),
-  );
-  await (await held.open(project, 'a', 'page')).put(writer, at('1'));
-  const ends = [
-    () => presence.removeUsers(scope, ['a'], clock.now()),
-    () => presence.removeGroup(scope, clock.now()),
-  ];
-  for (const end of ends) {
-    await end();
-    failures = 1;
-    await passSeconds(clock, presence, 2);
-    assert.deepEqual(await locationsOf(presence, clock), [at('1').location]);
-  }
-});
-
-test('a location that the engine has lost with its lease is set again where a lease of the process before has it', async () => {
-  const presence = createMemoryPresence();
-  const clock = new MovedClock();
-  let last: Parameters<PresenceStore['set']>[0] | undefined;
-  const set = presence.set.bind(presence);
-  presence.set = (update) => {
-    last = update;
-    return set(update);
-  };
-  await using before = closing(processOn(presence, clock));
-  await using after = closing(processOn(presence, clock));
-  // The lease of the process before goes on.
-  await (await before.open(project, 'a', 'other')).put(
-    writer,
-    presenceChange({ location: { other: '' } }, 'g'),
-  );
-  const old = await before.open(project, 'a', 'page');
-  await old.put(writer, at('1'));
-  const earlier = last as NonNullable<typeof last>;
-  const moved = await after.open(project, 'a', 'page');
-  await moved.put(writer, at('2'));
-  const { lease } = last as NonNullable<typeof last>;
-  await old.close(0);
-  // The lease was renewed, and has not ended.
-  await passSeconds(clock, presence, TTL_SECONDS + 5);
-  // After a failover the engine has what it had before.
-  await set({ ...earlier, now: clock.now(), expiresAt: clock.now() + TTL_SECONDS * 1_000 });
-  const renew = presence.renewLease.bind(presence);
-  presence.renewLease = async (renewal) => (renewal.lease === lease ? null : renew(renewal));
-  await passSeconds(clock, presence, TTL_SECONDS);
-  assert.ok((await locationsOf(presence, clock)).includes(at('2').location));
-  await moved.close(0);
-  await passSeconds(clock, presence, 2 * TTL_SECONDS);
-  assert.deepEqual(await locationsOf(presence, clock), ['{"other":""}']);
-});
-
-test('a group is watched only for a user who may be present in it, and only while a connection holds a location there', async () => {
-  const watched: string[] = [];
-  const presence = createMemoryPresence();
-  const clock = new MovedClock();
-  const watch = presence.watch.bind(presence);
-  presence.watch = async (...[of, ...rest]) => {
-    const own = await watch(of, ...rest);
-    watched.push(of.groupId);
-    const close = () => {
-      watched.push(`closed ${of.groupId}`);
-      own.close();
-    };
-    return { ...own, close };
-  };
-  const enter = async (_writer: unknown, group: string | null) => {
-    if (group !== 'g') throw groupNotFound(group ?? '', 'has no member a');
-    return group;
-  };
-  const putPresence = async () => {};
-  await using held = closing(processWith(presence, clock, putPresence, TTL_SECONDS, enter));
-  const connection = await held.open(project, 'a', null);
-  for (const groupId of ['g', 'another', 'g']) {
-    const change = presenceChange({ location: REGION }, groupId);
-    const put = connection.put(writer, change);
-    if (groupId === 'g') await put;
-    else await assert.rejects(put, { code: 'group_not_found' });
-  }
-  assert.deepEqual(watched, ['g']);
-  await connection.leave('g');
-  clock.move(1_000);
-  await nextIteration();
-  await connection.put(writer, at('1'));
-  assert.deepEqual(watched, ['g', 'closed g', 'g']);
-  await connection.close(0);
-  clock.move(1_000);
-  await nextIteration();
-  assert.deepEqual(watched, ['g', 'closed g', 'g', 'closed g']);
 });
