@@ -141,7 +141,7 @@ export function planStep(id: string, { version, pastTypes }: LeasedWebhook, step
     step.failed !== undefined ||
     (step.next !== undefined && next === undefined);
   const stored = parsePastTypes(pastTypes);
-  const left = stored.slice(stored.length - step.pastTypesLeft);
+  const left = stored.slice(stored.length - Math.min(stored.length, step.pastTypesLeft));
   return {
     ...{ moved, next, failed, isFailing: isFailing === true },
     pastTypes: isCurrent ? JSON.stringify(left) : pastTypes,
