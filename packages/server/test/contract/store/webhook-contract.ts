@@ -284,6 +284,22 @@ export function webhookContract(lab: StoreLab): void {
       );
     }));
 
+  test('a webhook whose lease ends after its delivery was fixed has the past types of what follows the delivery', () =>
+    withRoster(async (roster) => {
+      const { store, key } = roster;
+      for (const type of ['a', 'b', 'c', 'd']) await put(roster, 'w', { types: [type] });
+      await recordSomething(roster);
+      const version = (await claim(roster, 'a'))[0]?.version;
+      await advance(roster, 'a', { version, next: deliveryOf('d1', 1), pastTypesLeft: 2 } as WebhookStep);
+      // Its position is still before the delivery, where more types decide.
+      await advance(roster, 'a', { version, isReleased: true, pastTypesLeft: 3 } as WebhookStep);
+      const { pastTypes = [] } = (await store.webhooks.find(key, 'w')) ?? {};
+      assert.deepEqual(
+        pastTypes.map(({ types }) => types?.[0]),
+        ['b', 'c'],
+      );
+    }));
+
   test('the work names the projects with active webhooks, and whether one can be claimed', () =>
     withRoster(async (roster) => {
       const { store, key } = roster;
