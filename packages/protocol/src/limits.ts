@@ -24,7 +24,10 @@ export const EPHEMERAL_LOCATIONS_MAX = 100;
 export const EPHEMERAL_LOCATIONS_MAX_BYTES = 64 * 1_024;
 /** Most connections that hold an ephemeral location of a user in a group. One more ends the one with the earliest deadline. */
 export const CONNECTIONS_MAX = 100;
-/** Most holds of a user in a group: a location in two regions, or of two connections, counts twice. Each update of them on Redis reads all. */
+/**
+ * Most holds of a user in a group: a location in two regions, or of two connections, counts twice. Each update of them on Redis
+ * reads all.
+ */
 export const HOLDS_MAX = 300;
 /** Longest ID of a connection, in characters. */
 export const CONNECTION_ID_MAX_LENGTH = 64;

@@ -13,7 +13,10 @@ const WAIT_MS = 5;
  */
 export const openLog = (level: string): Logger => pino({ level }, { write: writeLine });
 
-/** Writes the empty line before a text. @throws Error where standard output takes nothing, as on a full disk: what is printed once would be lost */
+/**
+ * Writes the empty line before a text. @throws Error where standard output takes nothing, as on a full disk: what is printed once
+ * would be lost
+ */
 export function requireOutput(): void {
   try {
     writeSync(STDOUT, '\n');

@@ -54,7 +54,10 @@ export class TokenSource {
     }
   }
 
-  /** Drops a token that the server rejected, if it is still the cached one. Default: the cached one. Returns whether there may be another. */
+  /**
+   * Drops a token that the server rejected, if it is still the cached one. Default: the cached one. Returns whether there may be
+   * another.
+   */
   reject(token: string | undefined = this.latest): boolean {
     if (this.#source === null) return false;
     if (token !== undefined && this.latest === token) {

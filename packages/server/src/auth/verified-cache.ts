@@ -31,7 +31,10 @@ export class VerifiedCache<C extends object> {
   #sweptAt = 0;
   #generation = 0;
 
-  /** Read it before verifying and pass it to {@link put}: a token that was verified before a {@link clear} may be stale and is not stored. */
+  /**
+   * Read it before verifying and pass it to {@link put}: a token that was verified before a {@link clear} may be stale and is not
+   * stored.
+   */
   get generation(): number {
     return this.#generation;
   }

@@ -38,8 +38,8 @@ interface Eligible extends Moment {
 /**
  * Caches for a second that a user is eligible in a group. Only eligible users are cached, so a new member is accepted at
  * once. A write that ends eligibility is published, before it is answered, to the processes that have cached users of the project of
- * late; a process that misses it is right again within the second. An answer that was read before an invalidation is not used after it. A store in this process
- * is read each time: that costs less.
+ * late; a process that misses it is right again within the second. An answer that was read before an invalidation is not used after
+ * it. A store in this process is read each time: that costs less.
  */
 export class EligibilityCache {
   readonly #store: Parts['store'];

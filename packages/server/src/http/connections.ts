@@ -16,7 +16,10 @@ const HEADERS_MAX_BYTES = 64 * 1_024;
 /** Longest time that a request may take to arrive, in milliseconds: the largest body over a slow line. */
 const REQUEST_TIMEOUT_MS = 300_000;
 const TIMEOUT_CHECK_MS = 30_000;
-/** How long an answer may wait while its reader takes nothing of it, in milliseconds: as long as for a stream. It is in memory meanwhile. */
+/**
+ * How long an answer may wait while its reader takes nothing of it, in milliseconds: as long as for a stream. It is in memory
+ * meanwhile.
+ */
 const UNREAD_TIMEOUT_MS = 120_000;
 /** How long an idle connection stays open, in milliseconds. */
 const KEEP_ALIVE_MS = 72_000;

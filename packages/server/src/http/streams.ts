@@ -71,7 +71,10 @@ export function lastEventId({ headers }: Exchange): string | undefined {
   return typeof id === 'string' && id !== '' ? id : undefined;
 }
 
-/** Answers with the stream of an open session, which ends in the caller's words. @throws ServiceError when the connection cannot take one */
+/**
+ * Answers with the stream of an open session, which ends in the caller's words. @throws ServiceError when the connection cannot
+ * take one
+ */
 export function answerStream(exchange: Exchange, session: Session): typeof TAKEN_OVER {
   const { socket } = exchange.response;
   if (socket === null) {

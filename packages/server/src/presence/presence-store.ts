@@ -92,7 +92,7 @@ export interface PresenceChange {
   readonly arrived: boolean;
   /** The user had no live presence in this region before, so the caller checks eligibility once more. */
   readonly created: boolean;
-  /** The location that the region had and the user is no longer at, in any region; else null. No sweep reports it, even if its deadline had passed. */
+  /** The location that the region had and the user is no longer at, in any region; else null. No sweep reports it, expired or not. */
   readonly departed: Json | null;
   /** The lease of the update has ended and is not swept yet, so nothing was done: use another one. Absent otherwise. */
   readonly leaseEnded?: true;

@@ -220,7 +220,8 @@ export function messageError(
 
 /**
  * The time of a new message: after the latest time up to which a user has seen the thread (null where none has), so that it is
- * unread whatever the clocks of several processes are. Authors have seen their messages, so it is after those too. An import has its own time.
+ * unread whatever the clocks of several processes are. Authors have seen their messages, so it is after those too. An import has
+ * its own time.
  */
 export const messageTime = ({ createdAt }: MaybeImport, lastSeenAt: number | null, now: number): number =>
   createdAt ?? Math.max(now, lastSeenAt === null ? now : lastSeenAt + 1);

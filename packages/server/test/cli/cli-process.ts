@@ -61,7 +61,10 @@ export interface Ended {
 export const CHECKOUT = { node: process.execPath, launcher: LAUNCHER };
 
 export interface CommandOptions {
-  /** Runs the command in a process of its own, with this program. `cwd` and `serve` do so with {@link CHECKOUT}. Default: in this process. */
+  /**
+   * Runs the command in a process of its own, with this program. `cwd` and `serve` do so with {@link CHECKOUT}. Default: in this
+   * process.
+   */
   readonly program?: { readonly node: string; readonly launcher: string };
   readonly env?: Record<string, string>;
   readonly cwd?: string;

@@ -87,7 +87,8 @@ describe('Redis behind a sentinel', { skip: skipsOwnRedis }, () => {
       [master, replica],
     ] as const) {
       const recorder = await scene.watch();
-      // Rejected until the sentinel has seen the end of the failover before, which takes long on a busy machine: longer than presence lasts.
+      // Rejected until the sentinel has seen the end of the failover before, which takes long on a busy machine: longer than
+      // presence lasts.
       await until('the failover begins', async () => {
         for (const user of users) await scene.set(user, PAGE_1);
         // What the replica does not have yet is lost with any failover.

@@ -5,8 +5,8 @@ import { changeTexts } from '../contract/store/entries.ts';
 import { shown } from '../support/shown-eligibility.ts';
 
 /**
- * An outcome without the parts that a driver may choose: wording and order; of a list, each outcome. A field that a batch changed and changed
- * back may be named or not: it is omitted where `expected` does not name it.
+ * An outcome without the parts that a driver may choose: wording and order; of a list, each outcome. A field that a batch changed
+ * and changed back may be named or not: it is omitted where `expected` does not name it.
  */
 export function comparableOutcome(outcome: unknown, expected: unknown): unknown {
   if (typeof outcome !== 'object' || outcome === null) return outcome;

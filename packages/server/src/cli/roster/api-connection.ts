@@ -19,7 +19,10 @@ interface ApiConnectionOptions {
   readonly tokens: TokenSource;
   /** Called with one line for each failure after which the request is sent again, and once a minute where the rate limit is exceeded. */
   readonly onRetry: (note: string) => void;
-  /** Requests that fail temporarily are sent again until the connection is closed. Default: for some seconds. Those that exceed the rate limit always are. */
+  /**
+   * Requests that fail temporarily are sent again until the connection is closed. Default: for some seconds. Those that exceed the
+   * rate limit always are.
+   */
   readonly isPatient?: boolean;
   /** Resolves after so many milliseconds. Default: the machine's timer. */
   readonly wait?: (ms: number) => Promise<unknown>;

@@ -22,8 +22,8 @@ interface Region {
 }
 
 /**
- * The durable presence of one socket: of each region one write a second and one at a time, that of the last update. An update that another one
- * replaces is answered with it. As many regions are remembered as frames come within a second.
+ * The durable presence of one socket: of each region one write a second and one at a time, that of the last update. An update that
+ * another one replaces is answered with it. As many regions are remembered as frames come within a second.
  */
 export class DurableUpdates {
   readonly #clients: ClientSessions;

@@ -35,7 +35,10 @@ export class RecentEntries {
     return offset >= this.#from;
   }
 
-  /** The entries after an offset; null when some of them are dropped. Readers mostly have missed little, so the search begins at the end. */
+  /**
+   * The entries after an offset; null when some of them are dropped. Readers mostly have missed little, so the search begins at the
+   * end.
+   */
   after(offset: number): Entry[] | null {
     if (!this.covers(offset)) return null;
     const { length } = this.#numbers;

@@ -52,8 +52,9 @@ export class GroupChanges {
   }
 
   /**
-   * Applies events in order, and calls `afterEach` when the channels have an event; null where nothing has to be waited for. New users are shown at first. A user may
-   * have been set deleted at the same moment, so all new users are read at once, and hidden with the last event if need be.
+   * Applies events in order, and calls `afterEach` when the channels have an event, which returns null where nothing has to be
+   * waited for. New users are shown at first. A user may have been set deleted at the same moment, so all new users are read at
+   * once, and hidden with the last event if need be.
    */
   async apply(
     events: readonly NumberedEvent[],

@@ -14,7 +14,8 @@ export type DurableSet = Extract<GroupEvent, { type: 'durable' }>;
 
 /**
  * The part of a group that readers with one filter see: some of the ephemeral locations, and the latest durable
- * one of each user that passes the filter. Locations are stored once for the group; a view has its filter, and a bit for each durable location.
+ * one of each user that passes the filter. Locations are stored once for the group; a view has its filter, and a bit for each
+ * durable location.
  */
 export class FilteredView {
   readonly filter: PresenceFilter;

@@ -10,8 +10,8 @@ export interface TransferStore {
   /**
    * Writes the records into a store without customers and projects, all or nothing: where the stream or a record fails,
    * the store stays empty. Times, revisions and secrets are those of the records; memberships are new ones,
-   * and so are the epochs and positions of threads. Webhooks that are not paused are `failing`, at no position. Authors, participants and mentioned users need not exist, since
-   * messages stay without them. No server may use the store meanwhile.
+   * and so are the epochs and positions of threads. Webhooks that are not paused are `failing`, at no position. Authors,
+   * participants and mentioned users need not exist, since messages stay without them. No server may use the store meanwhile.
    * @throws StoreNotEmptyError; TransferError for a record that contradicts the others; what the stream throws
    */
   import(batches: AsyncIterable<readonly TransferRecord[]>): Promise<void>;

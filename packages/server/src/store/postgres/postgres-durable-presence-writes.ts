@@ -108,8 +108,9 @@ const PUT = `
   FROM found w LEFT JOIN applied ON applied.number = w.number ORDER BY w.number`;
 
 /**
- * Sets durable presence: one statement, for other such updates too, where the bounds are met. Otherwise what is counted of the member is locked first, so that
- * what exceeds the bounds goes in the same transaction: three round trips, and more where very many locations end.
+ * Sets durable presence: one statement, for other such updates too, where the bounds are met. Otherwise what is counted of the
+ * member is locked first, so that what exceeds the bounds goes in the same transaction: three round trips, and more where very many
+ * locations end.
  */
 export async function putDurablePresence(
   attempt: Attempt,

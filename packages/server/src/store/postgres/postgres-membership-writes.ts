@@ -58,12 +58,12 @@ const memberChanges = (type: 'member.added' | 'member.removed', list: string, or
   GROUP BY number, group_id, part`;
 
 /**
- * Writes groups, each where that is allowed: its fields, the users who are not members yet, without the members who leave (`leaving`: IDs and
- * positions, by the group `w`), and the record of the changes. A group that this write has made has its revision; `creation` is the
- * changes of that. A user who becomes a member is locked, one by one in ascending order, so that none is deleted before that.
- * A group is written only as this statement has seen it: not where another transaction has it locked, or has changed it meanwhile.
- * (For each write: the revision that it has seen, the one that it has locked, the new members, how many of the users do not exist, the
- * first of those, the members who leave, the changes of the fields.)
+ * Writes groups, each where that is allowed: its fields, the users who are not members yet, without the members who leave
+ * (`leaving`: IDs and positions, by the group `w`), and the record of the changes. A group that this write has made has its
+ * revision; `creation` is the changes of that. A user who becomes a member is locked, one by one in ascending order, so that none
+ * is deleted before that. A group is written only as this statement has seen it: not where another transaction has it locked, or
+ * has changed it meanwhile. (For each write: the revision that it has seen, the one that it has locked, the new members, how many
+ * of the users do not exist, the first of those, the members who leave, the changes of the fields.)
  */
 const write = (leaving: string) => `
   WITH writes AS MATERIALIZED (

@@ -33,8 +33,9 @@ const COLUMNS = [
  * `markdown_length`, if that is not null, and all
  * conditions hold. What is written does not grow with the content: a piece, and the row of the message. Every write of a message
  * advances the position of its thread. So where that is what it was when this statement began, the message is also what it was,
- * and otherwise nothing is written. A deleted thread has another conversation. The conversation is locked, so that the group is not deleted meanwhile.
- * (For each append: whether the project is there, the group, its status, the message before, the length afterwards.)
+ * and otherwise nothing is written. A deleted thread has another conversation. The conversation is locked, so that the group is not
+ * deleted meanwhile. (For each append: whether the project is there, the group, its status, the message before, the length
+ * afterwards.)
  */
 const APPEND = `
   WITH appends AS MATERIALIZED (

@@ -24,7 +24,8 @@ const STORED = columnsOf<StoredMessage>({
  * The rows that a write depends on, when the thread is locked: $4 is the author, $5 the group where the thread is to be made, $6
  * the new content, if there is one. Locks the message: appends lock that alone. What was appended while this waited for the lock is not
  * among the pieces that are compared, but counts in the bytes. (Whether the project is there; the thread; the status of the group, that of
- * the author, whether they are a member, and a participant; up to when a user has seen the thread; the message, and whether it has the new content.)
+ * the author, whether they are a member, and a participant; up to when a user has seen the thread; the message, and whether it has
+ * the new content.)
  */
 export const READ_FOR_WRITE = `
   WITH thread AS MATERIALIZED (SELECT t.thread_no, t.group_id ${FOUND_THREAD}),

@@ -59,7 +59,10 @@ function identityOf(path: string): string | null {
   }
 }
 
-/** Whether any file of a store is there. @throws StoreUnavailableError where that cannot be found out, as in a directory of another account */
+/**
+ * Whether any file of a store is there. @throws StoreUnavailableError where that cannot be found out, as in a directory of another
+ * account
+ */
 export function hasStoreFiles(file: string): boolean {
   try {
     return filesOf(file).some((path) => statSync(path, { throwIfNoEntry: false }) !== undefined);

@@ -7,8 +7,8 @@
 -- holder is the user ID, NUL and the incarnation of the membership. No ID, location, region and connection has a NUL.
 --
 -- A presence with a connection or data, or one that is not the only one of its region or of its user's location, has a record:
--- its order, lease, release (the deadline before it and `=`) and data, each on a line. Its order is greater than that of all whose location changed before; without
--- a record it is 0. A presence belongs to a lease, or has a deadline of its own.
+-- its order, lease, release (the deadline before it and `=`) and data, each on a line. Its order is greater than that of all whose
+-- location changed before; without a record it is 0. A presence belongs to a lease, or has a deadline of its own.
 --
 -- KEYS, in this order, all in the slot of the group
 --   1 location_texts  hash: presence -> location, or `=` and the location key for a presence with a connection; NUL, `l`, location

@@ -28,8 +28,8 @@ local function bundle(bundles, names, name, presence, deadline, bytes)
 end
 
 -- Ends those of the user's presences that are too many, the earliest deadline first and never `latest`. Up to `few` of them cannot
--- exceed the bound and are only counted. `name_of` names what ends together, or nil; `is_within` is given how many there are and the bytes of
--- their locations.
+-- exceed the bound and are only counted. `name_of` names what ends together, or nil; `is_within` is given how many there are and
+-- the bytes of their locations.
 local function enforce(user, latest, few, name_of, is_within)
   local count = redis.call('ZLEXCOUNT', index, '[u' .. user .. '\0', '(u' .. user .. '\1')
   if count <= few then return end

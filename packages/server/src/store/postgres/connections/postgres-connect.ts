@@ -49,7 +49,10 @@ export interface OpenedClient {
 /** The host that was the primary when a connection was last opened. */
 const primaries = new WeakMap<PostgresSettings, PostgresHost>();
 
-/** Connects to the first of the hosts that is no standby, beginning with the last primary. @throws Error of the last host that answered, or else of the last one */
+/**
+ * Connects to the first of the hosts that is no standby, beginning with the last primary. @throws Error of the last host that
+ * answered, or else of the last one
+ */
 export async function openClient(
   settings: PostgresSettings,
   { lockTimeoutMs = 0, until = Number.POSITIVE_INFINITY }: ConnectionOptions,

@@ -56,8 +56,9 @@ export class Transaction {
   }
 
   /**
-   * Sends statements as they are made, and the commit if `commits`, and yields their answers, in order, after that of the beginning. However
-   * long the lists of all of them are, only some are in memory at once, and the event loop goes on. Short ones are one round trip.
+   * Sends statements as they are made, and the commit if `commits`, and yields their answers, in order, after that of the
+   * beginning. However long the lists of all of them are, only some are in memory at once, and the event loop goes on. Short ones
+   * are one round trip.
    */
   async *runEach(calls: Iterable<Call>, commits = false): AsyncGenerator<Row[]> {
     const begun = this.#begin();
