@@ -7,12 +7,14 @@ import type { ChangeFilter } from '../../core/change-filter.ts';
 import type { ChangePosition } from '../../core/change-position.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { RecordFollower } from '../../core/record-follower.ts';
+import type { Store } from '../../store/store.ts';
 import type { EventSession } from '../sessions/event-session.ts';
 import { OpenStreams } from '../sessions/open-streams.ts';
 import type { SessionRequest } from '../sessions/stream-request.ts';
 import { ChangeReader } from './change-reader.ts';
 
 interface Parts {
+  readonly store: Store;
   readonly changes: ChangeFeed;
   readonly broker: Broker;
   readonly record: RecordFollower;
