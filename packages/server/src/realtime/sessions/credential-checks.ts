@@ -1,14 +1,21 @@
 import type { Logger } from 'pino';
 import { Repeated } from '../../concurrency/repeated.ts';
 import { ServiceError } from '../../core/service-error.ts';
+import type { Store } from '../../store/store.ts';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import { slices } from '../../values/slices.ts';
 import type { Watcher } from './stream-request.ts';
+import { endWithoutAccess } from './watch-access.ts';
 
 /** Within how many ticks every stream is checked once. */
 const TICKS_PER_PASS = 50;
 /** How many credentials are checked at once. */
 const CHECKED_AT_ONCE = 50;
+
+interface Parts {
+  readonly store: Store;
+  readonly log: Logger;
+}
 
 /**
  * Checks the credentials of this process' streams: when they were revoked, and again and again, because a token can reach its
@@ -16,16 +23,16 @@ const CHECKED_AT_ONCE = 50;
  * Streams with the same credentials are one check. Whether a reader may still watch the group is checked when that is recorded.
  */
 export class CredentialChecks {
-  readonly #log: Logger;
+  readonly #parts: Parts;
   readonly #sessions: ReadonlySet<Watcher>;
   #pass: IteratorObject<Watcher> = [].values();
   /** How many streams are checked at each tick: enough for the most streams that there were in this pass. */
   #share = 0;
   /** A tick during a check makes another one follow: the next streams wait for an engine that is slow. */
-  readonly #pace = new Repeated(() => this.check(this.#next()));
+  readonly #pace = new Repeated(() => this.#checkTokens(this.#next()));
 
-  constructor(log: Logger, sessions: ReadonlySet<Watcher>) {
-    this.#log = log;
+  constructor(parts: Parts, sessions: ReadonlySet<Watcher>) {
+    this.#parts = parts;
     this.#sessions = sessions;
   }
 
@@ -36,11 +43,9 @@ export class CredentialChecks {
 
   /** Ends those of these streams that may not continue. An engine that is away ends none. Never rejects. */
   async check(sessions: readonly Watcher[]): Promise<void> {
+    await this.#checkTokens(sessions);
     const open = sessions.filter(({ ending }) => ending === null);
-    const byToken = [...Map.groupBy(open, (session) => session.request.credentials ?? session).values()];
-    for (const some of slices(byToken, CHECKED_AT_ONCE)) {
-      await Promise.all(some.map((alike) => this.#checkToken(alike)));
-    }
+    await endWithoutAccess(this.#parts.store, open).catch((error) => this.#ignore(error));
   }
 
   #next(): Watcher[] {
@@ -50,6 +55,14 @@ export class CredentialChecks {
     this.#pass = this.#sessions.values();
     this.#share = 0;
     return next;
+  }
+
+  async #checkTokens(sessions: readonly Watcher[]): Promise<void> {
+    const open = sessions.filter(({ ending }) => ending === null);
+    const byToken = [...Map.groupBy(open, (session) => session.request.credentials ?? session).values()];
+    for (const some of slices(byToken, CHECKED_AT_ONCE)) {
+      await Promise.all(some.map((alike) => this.#checkToken(alike)));
+    }
   }
 
   async #checkToken(alike: readonly Watcher[]): Promise<void> {
@@ -67,7 +80,7 @@ export class CredentialChecks {
   /** The next pass checks these streams again. */
   #ignore(err: unknown): void {
     if (err instanceof StoreUnavailableError || err instanceof ServiceError) return;
-    this.#log.error(
+    this.#parts.log.error(
       { err },
       'the credentials of presence streams could not be checked; the next pass checks them again',
     );

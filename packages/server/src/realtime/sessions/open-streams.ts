@@ -4,6 +4,7 @@ import type { Caller } from '../../core/caller.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { RecordFollower } from '../../core/record-follower.ts';
 import { stopping } from '../../core/service-error.ts';
+import type { Store } from '../../store/store.ts';
 import { CredentialChecks } from './credential-checks.ts';
 import { RecordedCredentials } from './recorded-credentials.ts';
 import type { Watcher } from './stream-request.ts';
@@ -12,6 +13,7 @@ const TICK_MS = 1_000;
 const HEARTBEAT_MS = 15_000;
 
 interface Parts {
+  readonly store: Store;
   readonly broker: Broker;
   readonly record: RecordFollower;
   readonly clock: Clock;
@@ -43,7 +45,7 @@ export class OpenStreams<Stream extends OpenStream> implements Iterable<Stream> 
   #isClosed = false;
 
   constructor(parts: Parts, hub: StreamHub) {
-    this.#credentials = new CredentialChecks(parts.log, this.#streams);
+    this.#credentials = new CredentialChecks(parts, this.#streams);
     this.#recorded = new RecordedCredentials(parts, (project, sessionIds) =>
       this.#check(
         (caller) =>
