@@ -34,6 +34,13 @@ async function isAt(events: PresenceWatch, section: string): Promise<void> {
   }
 }
 
+/** Closes a tab as a user does, and waits until it is closed. */
+async function closeTab(tab: Page): Promise<void> {
+  const closed = tab.waitForEvent('close');
+  await tab.close({ runBeforeUnload: true });
+  await closed;
+}
+
 /** The thread of a section is missing until its first comment; the browser reports that answer. */
 const isUnexpected = (text: string) => !/React DevTools|\[vite\]|404 \(Not Found\)/.test(text);
 
@@ -75,9 +82,7 @@ describe('presence in the document example in Chromium', { skip: skipsPages }, (
         await isAt(events, 'goals');
         await second.locator('#summary p').click();
         await isAt(events, 'summary');
-        const closed = first.waitForEvent('close');
-        await first.close({ runBeforeUnload: true });
-        await closed;
+        await closeTab(first);
         // Bruno comes and leaves after the first tab.
         await open(
           'bruno',
@@ -92,7 +97,7 @@ describe('presence in the document example in Chromium', { skip: skipsPages }, (
           break;
         }
         assert.deepEqual(await present(), ['ada']);
-        await second.close({ runBeforeUnload: true });
+        await closeTab(second);
         await leaves(way, 'ada');
       };
       await open('ada', use, { way });
@@ -106,7 +111,7 @@ describe('presence in the document example in Chromium', { skip: skipsPages }, (
           await femis.evaluate(
             "document.querySelector('#goals').dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }))",
           );
-          await femis.close({ runBeforeUnload: true });
+          await closeTab(femis);
           await example.value.leaves(way, 'femi');
         };
         await open('femi', use, { way });
