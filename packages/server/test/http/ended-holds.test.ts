@@ -4,7 +4,6 @@ import { test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { groupNotFound } from '../../src/core/errors.ts';
 import { type PresenceChange, presenceChange } from '../../src/core/presence-change.ts';
-import { HoldEndedError } from '../../src/core/presence-service.ts';
 import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
 import type { PresenceStore, PresenceWatch } from '../../src/presence/presence-store.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
@@ -12,11 +11,13 @@ import { closing } from '../support/closing.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 import {
   at,
+  holdOther,
   locationsOf,
   passSeconds,
   processOn,
   processWith,
   project,
+  putInto,
   REGION,
   scope,
   TTL_SECONDS,
@@ -168,17 +169,14 @@ test('what a connection holds is set again for a membership that began anew, als
   const presence = createMemoryPresence();
   const clock = new MovedClock();
   let failures = 0;
+  const put = putInto(presence, clock);
   await using held = closing(
-    processWith(presence, clock, async (_writer, change, holder) => {
+    processWith(presence, clock, async (...update) => {
       if (failures > 0) {
         failures -= 1;
         throw new StoreUnavailableError('Redis: no connection');
       }
-      const now = clock.now();
-      const update = { ...scope, ...change, ...holder, userId: 'a', now };
-      const expiresAt = now + TTL_SECONDS * 1_000;
-      const { holdEnded } = await presence.set({ ...update, incarnation: 1, expiresAt });
-      if (holdEnded === true) throw new HoldEndedError();
+      await put(...update);
     }),
   );
   await (await held.open(project, 'a', 'page')).put(writer, at('1'));
@@ -206,10 +204,7 @@ test('a location that the engine has lost with its lease is set again where a le
   await using before = closing(processOn(presence, clock));
   await using after = closing(processOn(presence, clock));
   // The lease of the process before goes on.
-  await (await before.open(project, 'a', 'other')).put(
-    writer,
-    presenceChange({ location: { other: '' } }, 'g'),
-  );
+  await holdOther(before, 'a');
   const old = await before.open(project, 'a', 'page');
   await old.put(writer, at('1'));
   const earlier = last as NonNullable<typeof last>;

@@ -5,7 +5,6 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { HeldGroup } from '../../src/core/held-group.ts';
 import { type PresenceChange, presenceChange } from '../../src/core/presence-change.ts';
 import type { PresenceConnection } from '../../src/core/presence-connection.ts';
-import { HoldEndedError, LeaseEndedError } from '../../src/core/presence-service.ts';
 import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
 import type { PresenceStore } from '../../src/presence/presence-store.ts';
 import { regionHash } from '../../src/presence/region-name.ts';
@@ -14,11 +13,13 @@ import { closing } from '../support/closing.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 import {
   at,
+  holdOther,
   locationsOf,
   passSeconds,
   processOn,
   processWith,
   project,
+  putInto,
   scope,
   TTL_SECONDS,
   writer,
@@ -107,14 +108,15 @@ async function whileSetAgain(use: (connection: PresenceConnection) => Promise<vo
   const { promise: isEligible, resolve: endReading } = Promise.withResolvers<void>();
   const { promise: isReading, resolve: beginReading } = Promise.withResolvers<void>();
   let isLost = false;
+  const put = putInto(presence, clock);
   await using held = closing(
-    processWith(presence, clock, async (_writer, change, holder) => {
-      const update = { ...scope, ...change, ...holder, userId: 'a', now: clock.now() };
-      if (change.kind === 'absent') return void (await presence.clear(update));
-      if (isLost) beginReading();
-      // Eligibility is read before the engine has the update.
-      if (isLost) await isEligible;
-      await presence.set({ ...update, incarnation: 1, expiresAt: clock.now() + TTL_SECONDS * 1_000 });
+    processWith(presence, clock, async (of, change, holder) => {
+      if (isLost && change.kind !== 'absent') {
+        beginReading();
+        // Eligibility is read before the engine has the update.
+        await isEligible;
+      }
+      await put(of, change, holder);
     }),
   );
   const connection = await held.open(project, 'a', 'page');
@@ -167,18 +169,14 @@ async function afterErrors(
   const presence = createMemoryPresence();
   const clock = new MovedClock();
   let failures = 0;
+  const put = putInto(presence, clock, (connection) => connection);
   await using held = closing(
-    processWith(presence, clock, async (_writer, change, holder) => {
+    processWith(presence, clock, async (of, change, holder) => {
       if (change.location === at('2').location && failures > 0) {
         failures -= 1;
         fail(clock);
       }
-      const now = clock.now();
-      const update = { ...scope, ...change, ...holder, userId: holder?.connection as string, now };
-      const expiresAt = now + TTL_SECONDS * 1_000;
-      const { holdEnded, leaseEnded } = await presence.set({ ...update, incarnation: 1, expiresAt });
-      if (holdEnded === true) throw new HoldEndedError();
-      if (leaseEnded === true) throw new LeaseEndedError();
+      await put(of, change, holder);
     }),
   );
   for (const page of ['1', '2', '3']) await (await held.open(project, page, page)).put(writer, at(page));
@@ -203,25 +201,22 @@ test('a location that is set while the holds of a lost lease are set again is he
   const presence = createMemoryPresence();
   const clock = new MovedClock();
   const { promise: isEligible, resolve: endReading } = Promise.withResolvers<void>();
+  const put = putInto(presence, clock, (connection) => connection);
   await using held = closing(
-    processWith(presence, clock, async (_writer, change, holder) => {
+    processWith(presence, clock, async (of, change, holder) => {
       // Eligibility is read before the engine has the update.
       if (change.location === at('2').location) await isEligible;
-      const now = clock.now();
-      const update = { ...scope, ...change, ...holder, userId: holder?.connection as string, now };
-      const expiresAt = now + TTL_SECONDS * 1_000;
-      const { holdEnded } = await presence.set({ ...update, incarnation: 1, expiresAt });
-      if (holdEnded === true) throw new HoldEndedError();
+      await put(of, change, holder);
     }),
   );
   const [first, second] = [await held.open(project, '1', '1'), await held.open(project, '2', '2')];
   await first.put(writer, at('1'));
   // The engine forgets everything, and goes on.
   await presence.close();
-  const put = second.put(writer, at('2'));
+  const moved = second.put(writer, at('2'));
   await passSeconds(clock, presence, TTL_SECONDS);
   endReading();
-  await put;
+  await moved;
   await passSeconds(clock, presence, 3 * TTL_SECONDS);
   const { users } = await presence.find({ ...scope, filter: null, after: null, limit: 10, now: clock.now() });
   assert.deepEqual(
@@ -234,10 +229,7 @@ test('a connection that is back keeps what the engine has lost while it was away
   const presence = createMemoryPresence();
   const clock = new MovedClock();
   await using held = closing(processOn(presence, clock));
-  await (await held.open(project, 'b', 'other')).put(
-    writer,
-    presenceChange({ location: { other: '' } }, 'g'),
-  );
+  await holdOther(held, 'b');
   const connection = await held.open(project, 'a', 'page');
   await connection.put(writer, at('1'));
   await connection.close(TTL_SECONDS * 1_000);

@@ -31,22 +31,36 @@ export function processWith(
   return new HeldPresence({ clients: clients as ClientSessions, presence, clock, log, presenceTtlSeconds });
 }
 
-/** A process whose connections hold presence of user a in the engine, without a check of eligibility. */
-export function processOn(
+/** Applies updates to the engine, of user `a` or of the user whom `userIdOf` names, without a check of eligibility. */
+export function putInto(
   presence: PresenceStore,
   clock: MovedClock,
+  userIdOf: (connection: string) => string = () => 'a',
   presenceTtlSeconds = TTL_SECONDS,
-): HeldPresence {
-  const putPresence: ClientSessions['putPresence'] = async (_writer, change, holder) => {
+): ClientSessions['putPresence'] {
+  return async (_writer, change, holder) => {
     const now = clock.now();
-    const update = { ...scope, ...change, ...holder, userId: 'a', now };
+    const update = { ...scope, ...change, ...holder, userId: userIdOf(holder?.connection ?? ''), now };
     if (change.kind === 'absent') return void (await presence.clear(update));
     const expiresAt = now + presenceTtlSeconds * 1_000;
     const { holdEnded, leaseEnded } = await presence.set({ ...update, incarnation: 1, expiresAt });
     if (holdEnded === true) throw new HoldEndedError();
     if (leaseEnded === true) throw new LeaseEndedError();
   };
-  return processWith(presence, clock, putPresence, presenceTtlSeconds);
+}
+
+/** A process whose connections hold presence of user a in the engine, without a check of eligibility. */
+export const processOn = (
+  presence: PresenceStore,
+  clock: MovedClock,
+  presenceTtlSeconds = TTL_SECONDS,
+): HeldPresence =>
+  processWith(presence, clock, putInto(presence, clock, undefined, presenceTtlSeconds), presenceTtlSeconds);
+
+/** Holds another location by another connection, so that the lease of the process goes on. */
+export async function holdOther(held: HeldPresence, userId: string): Promise<void> {
+  const other = await held.open(project, userId, 'other');
+  await other.put(writer, presenceChange({ location: { other: '' } }, 'g'));
 }
 
 export async function passSeconds(
