@@ -30,6 +30,8 @@ const TARGET_CURSORS_P99_MS = 200;
 const TARGET_BYTES = 12_000;
 const TARGET_IDLE = 0.05;
 
+/** A plan without the server that it is for. */
+type MovesPlan = Omit<SocketPlan, 'port' | 'serverPid'>;
 type Selection = { readonly only: string; readonly directories: readonly string[] };
 
 const MEASUREMENTS: Readonly<
@@ -59,26 +61,23 @@ async function moves(seconds: number, token: string, directory: string): Promise
   print();
   const movers = pages(MOVERS, GROUPS, 'mover');
   const watchers = pages(GROUPS, GROUPS, 'watcher');
-  const bare = await startServer('bare-socket-server.ts');
   const ofBare = { movers, locations: LOCATIONS, isBare: true, seconds };
-  const echo = await run({ ...at(bare), ...ofBare, watchers: [] });
-  await bare.stop();
-  const bareTwice = await startServer('bare-socket-server.ts', String(GROUPS));
-  const twice = await run({ ...at(bareTwice), ...ofBare, watchers });
-  await bareTwice.stop();
-  const bareMap = await startServer('bare-socket-server.ts', String(GROUPS), 'map');
-  const map = await run({ ...at(bareMap), ...ofBare, watchers });
-  await bareMap.stop();
-  const server = await startRollcall({ directory });
-  await fill(server, token, [...movers, ...watchers]);
+  const echo = await runBare([], { ...ofBare, watchers: [] });
+  const twice = await runBare([String(GROUPS)], { ...ofBare, watchers });
+  const map = await runBare([String(GROUPS), 'map'], { ...ofBare, watchers });
   const all = { movers, watchers, locations: LOCATIONS, seconds };
-  const full = await run({ ...at(server), ...all });
-  await server.stop();
-  const second = await startRollcall({ directory });
-  await fill(second, token, [...movers, ...watchers]);
+  const runServer = async (plan: MovesPlan) => {
+    const server = await startRollcall({ directory });
+    await fill(server, token, [...movers, ...watchers]);
+    const result = await run({ ...at(server), ...plan });
+    await server.stop();
+    return result;
+  };
+  const full = await runServer(all);
   const movesPerSecond = full.movesPerSecond / 2;
-  const half = await run({ ...at(second), ...all, movesPerSecond });
-  await second.stop();
+  const half = await runServer({ ...all, movesPerSecond });
+  const echoAtHalf = await runBare([], { ...ofBare, watchers: [], movesPerSecond });
+  const mapAtHalf = await runBare([String(GROUPS), 'map'], { ...ofBare, watchers, movesPerSecond });
   const share = full.movesPerSecond / echo.movesPerSecond;
   const { processorMicroseconds: microseconds } = full;
   table(
@@ -114,6 +113,10 @@ async function moves(seconds: number, token: string, directory: string): Promise
         `≤ ${TARGET_HALF_P99_MS}`,
         verdict(half.p99 <= TARGET_HALF_P99_MS),
       ],
+      ['bare echo at this rate, processor µs', one(echoAtHalf.processorMicroseconds), '', ''],
+      ['bare echo at this rate, p99 ms', two(echoAtHalf.p99), '', ''],
+      ['a bare map at this rate, processor µs', one(mapAtHalf.processorMicroseconds), '', ''],
+      ['a bare map at this rate, p99 ms', two(mapAtHalf.p99), '', ''],
     ],
   );
 }
@@ -223,6 +226,13 @@ async function held(_pace: Pace, token: string): Promise<void> {
       ],
     ],
   );
+}
+
+async function runBare(parameters: readonly string[], plan: MovesPlan): Promise<SocketResult> {
+  const bare = await startServer('bare-socket-server.ts', ...parameters);
+  const result = await run({ ...at(bare), ...plan });
+  await bare.stop();
+  return result;
 }
 
 const at = ({ port, pid }: Child) => ({ port, serverPid: pid });
