@@ -141,6 +141,19 @@ describe('the stream of the messages of a thread', () => {
     assert.equal((await second.snapshot()).type, 'snapshot');
   });
 
+  test('a stream of messages ends with thread_not_found when the thread is deleted and created again', async () => {
+    const project = await projectWithThread(server);
+    using reader = await StreamReader.open(project, MESSAGES);
+    await reader.snapshot();
+    expectDone(await project.delete(threadPath('t')));
+    expectDone(await project.put(threadPath('t'), { groupID: 'g', name: 'T' }));
+    await reader.ended();
+    assert.equal(reader.of('error')[0]?.data.error, 'thread_not_found');
+    assert.equal(reader.of('snapshot').length, 1);
+    using second = await StreamReader.open(project, MESSAGES);
+    assert.equal((await second.snapshot()).type, 'snapshot');
+  });
+
   test('a stream of messages ends with thread_not_found when the thread or its group is deleted', async () => {
     for (const path of [threadPath('t'), '/v1/groups/g']) {
       const project = await projectWithThread(server);

@@ -2,7 +2,7 @@ import { Repeated } from '../../concurrency/repeated.ts';
 import { threadNotFound } from '../../core/conversation-errors.ts';
 import type { ThreadChanges } from '../../store/ports/conversation-feed.ts';
 import { MARKDOWN_END, type MessageRecord } from '../../store/ports/messages.ts';
-import type { ThreadPosition } from '../../store/ports/threads.ts';
+import type { ThreadPosition, ThreadRecord } from '../../store/ports/threads.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import {
   appendedEvent,
@@ -32,6 +32,9 @@ interface Remembered {
   readonly jsonLength: number;
 }
 
+/** A thread that is deleted and created again is another one, of another time if not of another group. */
+export type FollowedThread = Pick<ThreadRecord, 'id' | 'groupId' | 'createdAt'>;
+
 /** One event for all readers. */
 interface FeedEvent {
   readonly position: number;
@@ -50,18 +53,20 @@ interface FeedEvent {
 export class MessageFeed extends ConversationFeed {
   readonly threadId: string;
   readonly groupId: string;
+  readonly #createdAt: number;
   readonly #remembered = new Map<string, Remembered>();
   readonly #update = new Repeated(() => this.#read());
 
   constructor(
     project: ProjectKey,
-    thread: { id: string; groupId: string },
+    thread: FollowedThread,
     at: EventPosition,
     parts: FeedParts,
   ) {
     super(project, at, parts);
     this.threadId = thread.id;
     this.groupId = thread.groupId;
+    this.#createdAt = thread.createdAt;
   }
 
   /** Adds a reader, who resumes from a position where that can be, and begins with a snapshot otherwise. */
@@ -103,8 +108,10 @@ export class MessageFeed extends ConversationFeed {
   /** Sends a bounded piece of what came after the reader's position. */
   async #sendMissed(session: EventSession): Promise<void> {
     const changes = await this.#changesSince(session.position);
-    if (changes.kind === 'threadAbsent' || changes.epoch !== this.at.epoch) {
-      this.#end(session, changes.kind !== 'threadAbsent');
+    if (changes.kind === 'threadAbsent') {
+      session.end(threadNotFound(this.threadId));
+    } else if (changes.epoch !== this.at.epoch) {
+      await this.#update.request();
     } else if (changes.kind === 'gone') {
       session.write(await this.#snapshot(session));
     } else {
@@ -128,11 +135,11 @@ export class MessageFeed extends ConversationFeed {
     if (this.sessions.size === 0) return false;
     const { position, epoch } = this.at;
     const changes = await this.#changesSince(position);
-    if (changes.kind === 'threadAbsent' || changes.epoch !== epoch) {
-      this.#endAll(changes.kind !== 'threadAbsent');
+    if (changes.kind === 'threadAbsent') {
+      this.#endAll();
       return false;
     }
-    if (changes.kind === 'gone') {
+    if (changes.kind === 'gone' || changes.epoch !== epoch) {
       await this.#beginAgain();
       return false;
     }
@@ -145,7 +152,10 @@ export class MessageFeed extends ConversationFeed {
     return true;
   }
 
-  /** Each reader gets a snapshot: what came after the feed's position is not stored, or the store came back older. */
+  /**
+   * Each reader gets a snapshot: what came after the feed's position is not stored, the store came back older, or the thread has
+   * another epoch, as after `rollcall new-epoch`. Those of a thread that was deleted, and created again, get the end instead.
+   */
   async #beginAgain(): Promise<void> {
     const { store, reads } = this.parts;
     const ids = [this.threadId];
@@ -153,7 +163,7 @@ export class MessageFeed extends ConversationFeed {
       store.conversationFeed.positions(this.project, ids),
     );
     const at = positions.get(this.threadId);
-    if (at?.epoch !== this.at.epoch) return this.#endAll(at !== undefined);
+    if (at === undefined) return this.#endAll();
     this.#remembered.clear();
     this.at = at;
     this.restartAll();
@@ -253,9 +263,9 @@ export class MessageFeed extends ConversationFeed {
       // Read second, the thread has every change up to the position of the messages: no event has these changes.
       return [messages, await store.threads.find(this.project, this.threadId, viewer)] as const;
     });
-    // One of another group was made in place of the feed's thread.
-    if (page?.at.epoch !== this.at.epoch || thread?.groupId !== this.groupId) {
-      this.#end(session, thread?.groupId === this.groupId);
+    // Another one was made in place of the feed's thread.
+    if (page === null || thread?.groupId !== this.groupId || thread.createdAt !== this.#createdAt) {
+      session.end(threadNotFound(this.threadId));
       return textOf([]);
     }
     session.position = page.at.position;
@@ -265,14 +275,8 @@ export class MessageFeed extends ConversationFeed {
     return textOf([messagesSnapshot(thread, page.messages, token, eventId(page.at))]);
   }
 
-  #endAll(isThere: boolean): void {
-    for (const session of [...this.sessions]) this.#end(session, isThere);
-  }
-
-  /** A thread that is there has another epoch, as after `rollcall new-epoch`: its reader comes back, and begins with a snapshot. */
-  #end(session: EventSession, isThere: boolean): void {
-    if (isThere) session.disconnect();
-    else session.end(threadNotFound(this.threadId));
+  #endAll(): void {
+    for (const session of [...this.sessions]) session.end(threadNotFound(this.threadId));
   }
 
   protected logFailure(err: unknown): void {

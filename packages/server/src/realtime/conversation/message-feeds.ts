@@ -4,7 +4,7 @@ import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { slices } from '../../values/slices.ts';
 import { type FeedParts, isExpired } from './feed-parts.ts';
-import { MessageFeed } from './message-feed.ts';
+import { type FollowedThread, MessageFeed } from './message-feed.ts';
 
 /** Threads whose positions are read in one statement. */
 const COMPARED_AT_ONCE = 500;
@@ -12,7 +12,7 @@ const COMPARED_AT_ONCE = 500;
 /** The threads of this process whose messages have readers. */
 export class MessageFeeds {
   readonly #parts: FeedParts;
-  /** By project and thread, then by epoch: a thread that was made again is another one. */
+  /** By project and thread, then by what distinguishes a thread from one that was deleted and had its ID. */
   readonly #feeds = new Map<string, Map<string, MessageFeed>>();
   readonly #comparison = new Repeated(() => this.#compare());
 
@@ -20,11 +20,12 @@ export class MessageFeeds {
     this.#parts = parts;
   }
 
-  feed(project: ProjectKey, thread: { id: string; groupId: string }, at: ThreadPosition): MessageFeed {
+  feed(project: ProjectKey, thread: FollowedThread, at: ThreadPosition): MessageFeed {
     const key = keyOf(project, thread.id);
     const ofThread = this.#feeds.get(key) ?? new Map<string, MessageFeed>();
-    const feed = ofThread.get(at.epoch) ?? new MessageFeed(project, thread, at, this.#parts);
-    this.#feeds.set(key, ofThread.set(at.epoch, feed));
+    const identity = JSON.stringify([thread.groupId, thread.createdAt]);
+    const feed = ofThread.get(identity) ?? new MessageFeed(project, thread, at, this.#parts);
+    this.#feeds.set(key, ofThread.set(identity, feed));
     return feed;
   }
 
@@ -39,8 +40,8 @@ export class MessageFeeds {
   /** Call it once a second. */
   tick(now: number): void {
     for (const [key, ofThread] of this.#feeds) {
-      for (const [epoch, feed] of ofThread) {
-        if (isExpired(feed.idleSince, now)) ofThread.delete(epoch);
+      for (const [identity, feed] of ofThread) {
+        if (isExpired(feed.idleSince, now)) ofThread.delete(identity);
         else feed.tick();
       }
       if (ofThread.size === 0) this.#feeds.delete(key);
