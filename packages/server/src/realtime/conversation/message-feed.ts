@@ -57,12 +57,7 @@ export class MessageFeed extends ConversationFeed {
   readonly #remembered = new Map<string, Remembered>();
   readonly #update = new Repeated(() => this.#read());
 
-  constructor(
-    project: ProjectKey,
-    thread: FollowedThread,
-    at: EventPosition,
-    parts: FeedParts,
-  ) {
+  constructor(project: ProjectKey, thread: FollowedThread, at: EventPosition, parts: FeedParts) {
     super(project, at, parts);
     this.threadId = thread.id;
     this.groupId = thread.groupId;
