@@ -33,7 +33,7 @@ const operation = operationsOf('project', {
 });
 
 export const NO_ACTIVE_GROUP =
-  'The group does not exist, or is set `deleted` and the thread is not imported.';
+  'The group does not exist, or is set `deleted` and the request is no import.';
 
 /** `limit` and `token` of lists of threads and messages. */
 export const CONVERSATION_PAGE = {
