@@ -4,7 +4,7 @@
  */
 
 interface ErrorRow {
-  /** The HTTP status of the code, unless the situation has its own (404, 405, 412, 413, 429, 503). */
+  /** The HTTP status of the code, unless the situation has its own: docs/errors.md lists these. */
   readonly status: number;
   /** Whether the same request can succeed later. */
   readonly retryable: boolean;

@@ -79,7 +79,7 @@ const fields = {
   ),
   status: meaning(
     oneOf(['active', 'paused', 'failing']),
-    '`failing` is set by the service, after 3 days of failures or a 410: nothing is sent until it is set `active`.',
+    '`failing` is set by the service, after 3 days of failures, a 410, or where its changes are gone: nothing is sent until it is set `active`.',
   ),
   created_at: meaning(Timestamp, 'When the webhook was created.'),
 };

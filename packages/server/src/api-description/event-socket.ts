@@ -39,7 +39,9 @@ a text message. Every frame of the client has a \`ref\` of its choosing, which t
 
 The server closes with these codes:
 
-${closeCodes.join('\n')}`.trim();
+${closeCodes.join('\n')}
+
+And with those of RFC 6455: 1007 for text that is not UTF-8, 1008 for too many fragments, 1009 for more than 64 KiB.`.trim();
 
 const watch = meaning(number(), 'The `ref` of the watch.');
 

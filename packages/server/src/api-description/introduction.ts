@@ -44,8 +44,8 @@ CLIENT_TOKEN=$(npx rollcall token --user ada)
 A failure has the body \`{"error": …, "message": …}\`. The codes are for programs and do not change; a message names the
 fields or IDs in question. What is checked first answers first: the token, the body's syntax, unknown fields, missing
 fields, values, what is referenced, conflicts. Beyond what each operation lists, \`invalid_request\` also comes with 404
-(no such path), 405 (a method that the path does not take; \`Allow\` names those it takes), and 408, 414 or 431 where the
-request itself cannot be read.
+(no such path), 405 (a method that the path does not take; \`Allow\` names those it takes), and 408 or 431 where the request
+itself cannot be read.
 
 A 401 with \`WWW-Authenticate: Bearer\` is about the token: another one may help. A 401 without it is about something that
 the request names and that does not exist.

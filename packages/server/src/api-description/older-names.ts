@@ -15,7 +15,7 @@ export function underOlderName(operation: AnyOperation): AnyOperation[] {
   const { id, summary, body, answer, errors } = operation;
   const prose = JSON.stringify({ summary, examples: body?.examples, answer, errors })
     .replaceAll('group_not_found', 'organization_not_found')
-    .replaceAll(/\ba group\b/g, 'an organization')
+    .replaceAll(/\b(a)( group\b)/gi, '$1n$2')
     .replaceAll(/\bgroup(s?)\b/g, 'organization$1');
   const { examples, ...renamed } = JSON.parse(prose);
   return [

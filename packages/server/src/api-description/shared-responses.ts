@@ -81,7 +81,7 @@ export const RESPONSES: Readonly<Record<string, Response>> = {
   ),
   TooManyRequests: situation(
     'invalid_request',
-    'The project has sent more requests in a second than the operator allows, or the user has too many open streams.',
+    'The project has sent more requests in a second than the operator allows, the user has too many open streams, or too many tests are under way.',
     'more than 500 requests in a second; try again in 1 second',
     { ...RETRY, ...LIMITED_ANSWER },
   ),

@@ -75,7 +75,7 @@ const DEFINITIONS = {
     text('a directory'),
     'directory',
     './data',
-    'Directory of the embedded store; created when missing.',
+    'Directory of the embedded store; a server creates it when missing.',
   ),
   databaseUrl: optional(url('postgres', 'postgresql'), 'url', 'PostgreSQL in place of the embedded store.', {
     secret: true,

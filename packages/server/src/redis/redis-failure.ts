@@ -12,7 +12,7 @@ const NO_CONNECTION =
  * Maps an error of the client: {@link StoreUnavailableError}, unless it is a defect.
  * @param reason why there is no connection, where that is known: the client's own error does not say it
  */
-export function redisFailure(error: unknown, reason: unknown = error): Error {
+export function redisFailure(error: unknown, reason?: unknown): Error {
   if (error instanceof StoreUnavailableError) return error;
   const { message } = error as Error;
   if (error instanceof ReplyError && !PASSING.test(message)) return error as Error;

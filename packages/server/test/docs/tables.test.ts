@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { test } from 'node:test';
 import { ERRORS, limits } from '@rollcall/protocol';
+import { buildDocument } from '../../src/api-description/build-document.ts';
 import { SETTINGS, type SettingDefinition } from '../../src/config/setting-definitions.ts';
-import { anchorsOf, ROOT, readPage, tableOf } from './markdown.ts';
+import { OPERATIONS } from '../../src/http/operations/all-operations.ts';
+import { anchorsOf, ROOT, readPage, tableOf, tablesOf } from './markdown.ts';
 
 test('docs/errors.md has every error code with its status and whether it is retryable, and no other', () => {
   const listed = tableOf('docs/errors.md', 'Code').map(([code = '', status, retry]) => [
@@ -25,6 +27,24 @@ test('docs/errors.md has a section for every code', () => {
     Object.keys(ERRORS).filter((code) => !anchors.includes(code)),
     [],
   );
+});
+
+test('docs/errors.md has every status of an error in the API description, and whether the request can be sent again', () => {
+  const described = Object.values(buildDocument(OPERATIONS).paths)
+    .flatMap((methods) => Object.values(methods))
+    .flatMap(({ responses }) => Object.keys(responses).filter((status) => status >= '400'));
+  const rows = tablesOf('docs/errors.md', 'Status');
+  const ofCodes = Object.values(ERRORS).map(({ status }) => String(status));
+  const { own = [], again = [] } = Object.groupBy(rows, ([, code = '']) =>
+    code in ERRORS ? 'own' : 'again',
+  );
+  const ofSituations = own.map(([status = '']) => status);
+  const resent = again.flatMap(([statuses = '']) => statuses.match(/\d{3}/g) ?? []);
+  const missing = (expected: readonly string[], listed: readonly string[]) => [
+    ...new Set(expected).difference(new Set(listed)),
+  ];
+  assert.deepEqual(missing(described, [...ofCodes, ...ofSituations]), []);
+  assert.deepEqual(missing([...ofCodes, ...ofSituations], resent), []);
 });
 
 test('docs/operations.md has every setting with its flag and its default, and no other', () => {

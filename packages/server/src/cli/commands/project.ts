@@ -98,9 +98,7 @@ function rotateSecretCommand(): RollcallCommand {
 
 function deleteCommand(): RollcallCommand {
   return new RollcallCommand('delete')
-    .description(
-      'Delete a project with all of its users, groups, memberships and presence. There is no way back.',
-    )
+    .description('Delete a project with all of its data. There is no way back.')
     .argument('<id>', 'the project', readId)
     .option('--yes', 'really delete it')
     .settings(STORE_SETTINGS)

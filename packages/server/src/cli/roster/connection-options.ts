@@ -32,7 +32,7 @@ export const addConnectionOptions = (command: RollcallCommand) =>
     .addHelpText('after', CREDENTIALS);
 
 const CREDENTIALS = `
-Without a token or a secret, the secret is read from the store in the data directory, as "rollcall token" does.
+Without a token or a secret, the secret is read from the store, as "rollcall token" does.
 A token ends after 24 hours at most; with a secret at hand, a new one is made as often as needed.`;
 
 /** How many requests are under way at once. */

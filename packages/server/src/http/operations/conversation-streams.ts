@@ -15,7 +15,7 @@ import type { Reply } from '../reply.ts';
 import { answerStream, lastEventId, type WatchAccess } from '../streams.ts';
 import { CLIENT_THREAD_EXAMPLE, MESSAGE_EXAMPLE, THREAD_EXAMPLE } from './examples.ts';
 
-export const STREAM_DESCRIPTION = `With \`Accept: text/event-stream\` the answer is a stream of server-sent events: a \`snapshot\` and then what changes. It takes no \`limit\` and \`token\`, and goes on after a \`Last-Event-ID\`.`;
+export const STREAM_DESCRIPTION = `With \`Accept: text/event-stream\` the answer is a stream of server-sent events: a \`snapshot\` and then what changes. It takes no \`limit\`, \`token\` and \`order\`, and goes on after a \`Last-Event-ID\`.`;
 
 const messagesExample = (thread: object): StreamDefinition['example'] => [
   { name: 'snapshot', id: '91b0-4', data: { thread, messages: [], pagination: { token: null } } },

@@ -136,7 +136,7 @@ const deleteGroup = operation('DELETE /v1/groups/:id', {
   id: 'deleteGroup',
   summary: 'Delete a group for good; its users stay',
   description:
-    'Its memberships and its presence go with it, in one step. To lock it without losing the data, `PUT` it with `status` `deleted`.',
+    'Its memberships, presence, threads and messages go with it, in one step. To lock it without losing the data, `PUT` it with `status` `deleted`.',
   answer: doneAnswer('The group was deleted.', 'deleted group analysts'),
   conditions: 'write',
   async handle(exchange, { groups }) {

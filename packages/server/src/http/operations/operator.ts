@@ -49,7 +49,7 @@ const readyz = operation('GET /readyz', {
     'Send requests to the process only while this succeeds: the stores answer, and the process is not stopping.',
   query: ReadyzQuery,
   answer: { schema: OK, description: 'Requests can be served.', example: { status: 'ok' } },
-  unavailable: 'A part of the engine does not answer; the message names it.',
+  unavailable: 'A part of the engine does not answer, or the server is stopping; the message names which.',
   async handle({ query }, { readiness }) {
     if (readiness.isStopping) throw stopping();
     const failing = await readiness.failing(query.exclude);

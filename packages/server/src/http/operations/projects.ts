@@ -85,7 +85,7 @@ const renameProject = operation('PUT /v1/projects/:id', {
 const deleteProject = operation('DELETE /v1/projects/:id', {
   id: 'deleteProject',
   summary: 'Delete a project for good, with all of its data',
-  description: 'There is no way back: its users, groups, preferences and presence go with it.',
+  description: 'There is no way back.',
   answer: doneAnswer('The project was deleted.', `deleted project ${PROJECT_ID}`),
   errors: { project_not_found: NO_SUCH_PROJECT },
   async handle({ writer, pathId, trace }, { projects }) {

@@ -32,8 +32,7 @@ const operation = operationsOf('project', {
   description: 'The conversations of a group. Deleting the group deletes them.',
 });
 
-export const NO_ACTIVE_GROUP =
-  'The group does not exist, or is set `deleted` and the thread is not imported.';
+export const NO_ACTIVE_GROUP = 'The group does not exist, or is set `deleted` and the request is no import.';
 
 /** `limit` and `token` of lists of threads and messages. */
 export const CONVERSATION_PAGE = {
