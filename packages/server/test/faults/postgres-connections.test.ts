@@ -1,5 +1,7 @@
-/** A PostgreSQL that accepts no more connections: the store goes on with those that it has. */
+/** A PostgreSQL that accepts no more connections, where the store goes on with those that it has, and connections whose login fails. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import pg from 'pg';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
@@ -88,4 +90,20 @@ describe('a PostgreSQL that accepts no more connections', { skip: skipsOwnPostgr
         );
       },
     ));
+});
+
+/** The server's message that demands SASL, by a mechanism that the client does not have. */
+const UNKNOWN_MECHANISM = Buffer.from('R\0\0\0\x0f\0\0\0\x0aOTHER\0\0');
+
+test('a connection to PostgreSQL whose login the client cannot complete is closed', async (t) => {
+  const server = createServer((socket) => socket.once('data', () => socket.write(UNKNOWN_MECHANISM)));
+  t.after(() => server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const connected = once(server, 'connection');
+  const opening = openPostgresStore({ url: `postgres://rollcall@127.0.0.1:${port}/rollcall` });
+  const [socket] = (await connected) as [Socket];
+  const closed = once(socket, 'close');
+  await assert.rejects(opening, /cannot be reached: SASL/);
+  await closed;
 });

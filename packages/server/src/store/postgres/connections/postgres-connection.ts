@@ -1,4 +1,3 @@
-import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import { TickCork } from '../../../concurrency/tick-cork.ts';
 import { StoreUnavailableError } from '../../../values/engine-errors.ts';
@@ -10,6 +9,7 @@ import {
   type OpenedClient,
   openClient,
   type Setting,
+  streamOf,
 } from './postgres-connect.ts';
 import type { PostgresSettings } from './postgres-url.ts';
 
@@ -164,7 +164,7 @@ export class PostgresConnection implements AsyncDisposable {
       const sent = { until, patience, reject };
       if (this.#sent.size === 0) this.#awaitedSince = performance.now();
       this.#sent.add(sent);
-      this.#cork.cork((this.#client as unknown as WithStream).connection.stream);
+      this.#cork.cork(streamOf(this.#client));
       this.#client.query(config as unknown as pg.QueryConfig, (error: Error | undefined, result) => {
         this.#sent.delete(sent);
         this.#awaitedSince = performance.now();
@@ -202,7 +202,7 @@ export class PostgresConnection implements AsyncDisposable {
     clearInterval(this.#check);
     for (const { reject } of this.#sent) reject(this.#end);
     this.#sent.clear();
-    (this.#client as unknown as WithStream).connection.stream.destroy();
+    streamOf(this.#client).destroy();
     this.onEnd();
   }
 
@@ -217,11 +217,6 @@ export class PostgresConnection implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
-}
-
-/** A private part of the client. */
-interface WithStream {
-  readonly connection: { readonly stream: Duplex };
 }
 
 /** Waits for all, so that none is left behind. @throws the first failure: those after it only follow from it */
