@@ -104,6 +104,8 @@ const assertBesideServer = (settings: StoreSettings) =>
     await rollcallOk(['new-epoch', ...flagsOf(settings)]);
     await write(project, '2');
     await open.until('the end of the stream', () => open.hasEnded);
+    // An error is the end for a client: it would not come back.
+    assert.deepEqual(open.of('error'), []);
     await assertBeginAnew(project, positions);
   });
 

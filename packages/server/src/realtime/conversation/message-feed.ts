@@ -104,7 +104,7 @@ export class MessageFeed extends ConversationFeed {
   async #sendMissed(session: EventSession): Promise<void> {
     const changes = await this.#changesSince(session.position);
     if (changes.kind === 'threadAbsent' || changes.epoch !== this.at.epoch) {
-      session.end(threadNotFound(this.threadId));
+      this.#end(session, changes.kind !== 'threadAbsent');
     } else if (changes.kind === 'gone') {
       session.write(await this.#snapshot(session));
     } else {
@@ -128,9 +128,8 @@ export class MessageFeed extends ConversationFeed {
     if (this.sessions.size === 0) return false;
     const { position, epoch } = this.at;
     const changes = await this.#changesSince(position);
-    // With another epoch, the thread is another one of the same ID.
     if (changes.kind === 'threadAbsent' || changes.epoch !== epoch) {
-      this.#endAll();
+      this.#endAll(changes.kind !== 'threadAbsent');
       return false;
     }
     if (changes.kind === 'gone') {
@@ -154,7 +153,7 @@ export class MessageFeed extends ConversationFeed {
       store.conversationFeed.positions(this.project, ids),
     );
     const at = positions.get(this.threadId);
-    if (at?.epoch !== this.at.epoch) return this.#endAll();
+    if (at?.epoch !== this.at.epoch) return this.#endAll(at !== undefined);
     this.#remembered.clear();
     this.at = at;
     this.restartAll();
@@ -256,7 +255,7 @@ export class MessageFeed extends ConversationFeed {
     });
     // One of another group was made in place of the feed's thread.
     if (page?.at.epoch !== this.at.epoch || thread?.groupId !== this.groupId) {
-      session.end(threadNotFound(this.threadId));
+      this.#end(session, thread?.groupId === this.groupId);
       return textOf([]);
     }
     session.position = page.at.position;
@@ -266,8 +265,14 @@ export class MessageFeed extends ConversationFeed {
     return textOf([messagesSnapshot(thread, page.messages, token, eventId(page.at))]);
   }
 
-  #endAll(): void {
-    for (const session of [...this.sessions]) session.end(threadNotFound(this.threadId));
+  #endAll(isThere: boolean): void {
+    for (const session of [...this.sessions]) this.#end(session, isThere);
+  }
+
+  /** A thread that is there has another epoch, as after `rollcall new-epoch`: its reader comes back, and begins with a snapshot. */
+  #end(session: EventSession, isThere: boolean): void {
+    if (isThere) session.disconnect();
+    else session.end(threadNotFound(this.threadId));
   }
 
   protected logFailure(err: unknown): void {
