@@ -9,6 +9,8 @@ import type { Store } from '../../src/store/store.ts';
 import { newRoster, numbered, type Roster } from '../contract/store/roster.ts';
 import { closing } from '../support/closing.ts';
 import { OwnPostgres, skipsOwnPostgres } from '../support/own-postgres.ts';
+import { withClient } from '../support/postgres.ts';
+import { until } from '../support/waiting.ts';
 
 const MOST = 16;
 const REQUESTS = 40;
@@ -91,6 +93,30 @@ describe('a PostgreSQL that accepts no more connections', { skip: skipsOwnPostgr
       },
     ));
 });
+
+test(
+  'writes on a PostgreSQL that is set read-only are unavailable, and go on when it is not, while their sessions stay open',
+  { skip: skipsOwnPostgres },
+  () =>
+    OwnPostgres.with(async ({ url }) => {
+      await using store = closing(await openPostgresStore({ url }));
+      const roster = await newRoster(store);
+      await withClient(url, async (client) => {
+        await client.query('ALTER DATABASE postgres SET default_transaction_read_only = on');
+        await client.query(
+          'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()',
+        );
+        await until('a write is rejected', () =>
+          roster.putUser('u', {}).then(
+            () => false,
+            (error) => /read-only/.test(error.message),
+          ),
+        );
+        await client.query('ALTER DATABASE postgres RESET default_transaction_read_only');
+      });
+      await until('a write is applied', () => roster.putUser('u', {}).then(() => true));
+    }),
+);
 
 /** The server's message that demands SASL, by a mechanism that the client does not have. */
 const UNKNOWN_MECHANISM = Buffer.from('R\0\0\0\x0f\0\0\0\x0aOTHER\0\0');

@@ -11,11 +11,14 @@ import {
   type Setting,
   streamOf,
 } from './postgres-connect.ts';
+import { isReadOnly } from './postgres-errors.ts';
 import type { PostgresSettings } from './postgres-url.ts';
 
 /** How often a connection checks for late answers, in milliseconds. */
 const CHECK_MS = 200;
 const CLOSE_LIMIT_MS = 2_000;
+/** How old a connection is at least, in milliseconds, that is replaced because its session only reads. */
+const READ_ONLY_MIN_AGE_MS = 1_000;
 /** When the next answer is late by so much, in milliseconds, other connections are preferred. */
 const LATE_MS = 50;
 /** How long each of several statements of a transaction may take on a connection that others share, in milliseconds. */
@@ -76,6 +79,7 @@ export class PostgresConnection implements AsyncDisposable {
   readonly #sent = new Set<Sent>();
   readonly #check: NodeJS.Timeout;
   readonly #cork = new TickCork();
+  readonly #openedAt = performance.now();
   /** Since when the statement that is answered next is the next one, a time of `performance.now()`. */
   #awaitedSince = 0;
   #checkedAt = performance.now();
@@ -170,8 +174,14 @@ export class PostgresConnection implements AsyncDisposable {
         this.#awaitedSince = performance.now();
         if (error) reject(this.#end ?? error);
         else resolve((Array.isArray(result) ? result.at(-1) : result).rows);
+        if (isReadOnly(error)) this.#replaceSession(error as Error);
       });
     });
+  }
+
+  /** A session has the default_transaction_read_only of its beginning: once it is off for the role, only a new session writes. */
+  #replaceSession(cause: Error): void {
+    if (performance.now() - this.#openedAt >= READ_ONLY_MIN_AGE_MS) this.destroy(cause);
   }
 
   /** The time of a long event-loop tick does not count: nothing was sent or read in it. What came meanwhile is read first. */

@@ -18,6 +18,8 @@ const LOST_RACE = new Set([
 
 /** The statement waited for a lock for longer than its limit. */
 const LOCK_TIMEOUT = '55P03';
+/** The transaction only reads, and the statement writes. */
+const READ_ONLY = '25006';
 /** The server ended a statement that took too long. */
 const STATEMENT_TIMEOUT = '57014';
 
@@ -51,6 +53,10 @@ export const isStatementTimeout = (error: unknown): boolean =>
 /** Whether what ended with the error may have been committed. Otherwise the server has rolled it back. */
 export const mayBeApplied = (error: unknown): boolean =>
   !(error instanceof DatabaseError) || UNKNOWN_END.test(error.code ?? 'XX');
+
+/** Whether the transaction is one that only reads: of a standby, or of a session that is set so. */
+export const isReadOnly = (error: unknown): boolean =>
+  error instanceof DatabaseError && error.code === READ_ONLY;
 
 /** A right is missing (insufficient privilege), or there is no schema to create tables in (invalid schema name). */
 const WITHOUT_RIGHT = new Set(['42501', '3F000']);
