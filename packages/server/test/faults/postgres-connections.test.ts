@@ -1,4 +1,7 @@
-/** A PostgreSQL that accepts no more connections, where the store goes on with those that it has, and connections whose login fails. */
+/**
+ * A PostgreSQL that accepts no more connections, where the store goes on with those that it has; one that only reads, or takes rights
+ * away, for a while; and connections whose login fails.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
@@ -6,6 +9,7 @@ import { describe, test } from 'node:test';
 import pg from 'pg';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { newRoster, numbered, type Roster } from '../contract/store/roster.ts';
 import { closing } from '../support/closing.ts';
 import { OwnPostgres, skipsOwnPostgres } from '../support/own-postgres.ts';
@@ -116,6 +120,27 @@ test(
       });
       await until('a write is applied', () => roster.putUser('u', {}).then(() => true));
     }),
+);
+
+test(
+  'writes without the right to a table are unavailable, and go on when the role has it again',
+  { skip: skipsOwnPostgres },
+  () =>
+    OwnPostgres.with(({ url }) =>
+      withClient(url, async (client) => {
+        await client.query('CREATE ROLE app LOGIN; GRANT CREATE ON SCHEMA public TO app');
+        await using store = closing(await openPostgresStore({ url: url.replace('//postgres@', '//app@') }));
+        const roster = await newRoster(store);
+        await client.query('ALTER TABLE users OWNER TO postgres');
+        await assert.rejects(roster.putUser('u', {}), (error: Error) => {
+          assert.ok(error instanceof StoreUnavailableError);
+          assert.match(error.message, /permission denied for table users/);
+          return true;
+        });
+        await client.query('ALTER TABLE users OWNER TO app');
+        await roster.putUser('u', {});
+      }),
+    ),
 );
 
 /** The server's message that demands SASL, by a mechanism that the client does not have. */

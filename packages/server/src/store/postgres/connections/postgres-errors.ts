@@ -4,9 +4,9 @@ import { StoreUnavailableError } from '../../../values/engine-errors.ts';
 /**
  * SQLSTATEs that mean "not now", whole or by their class: connection (08), resources (53), operator (57: among them the
  * statement timeout and a shutdown), system (58), a server that only reads (25006), a transaction whose time is over (25P03,
- * 25P04), locks (55P03).
+ * 25P04), a right that was taken away (42501), locks (55P03).
  */
-const UNAVAILABLE = /^(08|53|57|58|25006|25P03|25P04|55P03)/;
+const UNAVAILABLE = /^(08|53|57|58|25006|25P03|25P04|42501|55P03)/;
 /** The statement lost against another one and succeeds when it is run again. */
 const LOST_RACE = new Set([
   '40001', // serialization failure
