@@ -8,11 +8,14 @@ const PASSING =
 const NO_CONNECTION =
   /^(Stream isn't writeable|Connection is closed|Cluster isn't ready|Reached the max retries)/;
 
+/** The client reports no error when the server ends the connection. */
+const ENDED = new Error('it was closed, and there is no other one yet');
+
 /**
  * Maps an error of the client: {@link StoreUnavailableError}, unless it is a defect.
  * @param reason why there is no connection, where that is known: the client's own error does not say it
  */
-export function redisFailure(error: unknown, reason?: unknown): Error {
+export function redisFailure(error: unknown, reason: unknown = ENDED): Error {
   if (error instanceof StoreUnavailableError) return error;
   const { message } = error as Error;
   if (error instanceof ReplyError && !PASSING.test(message)) return error as Error;

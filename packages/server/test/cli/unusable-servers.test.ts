@@ -47,6 +47,19 @@ describe('a PostgreSQL that does not support all texts', { skip: skipsPostgres }
       }, `ENCODING '${encoding}' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`));
 });
 
+describe('a PostgreSQL that only reads', { skip: skipsPostgres }, () => {
+  test('a start on an empty database with default_transaction_read_only fails with one line, and rollcall doctor reports read-only transactions', () =>
+    withDatabase(async (url) => {
+      const database = new URL(url).pathname.slice(1);
+      await withClient(url, (client) =>
+        client.query(`ALTER DATABASE "${database}" SET default_transaction_read_only = on`),
+      );
+      const env = { ROLLCALL_DATABASE_URL: url };
+      assert.match(await failedStart(env), /^rollcall: .*read-only transaction\n$/);
+      assert.match(await failedCheck('PostgreSQL', env), /read-only.*default_transaction_read_only/);
+    }));
+});
+
 describe('a PostgreSQL with other tables', { skip: skipsPostgres }, () => {
   test('a start on a database whose schema has tables of a newer version fails with one line about the restore of a dump', () =>
     withDatabase(async (url) => {

@@ -1,12 +1,20 @@
-/** A PostgreSQL that accepts no more connections: the store goes on with those that it has. */
+/**
+ * A PostgreSQL that accepts no more connections, where the store goes on with those that it has; one that only reads, or takes rights
+ * away, for a while; and connections whose login fails.
+ */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import pg from 'pg';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { newRoster, numbered, type Roster } from '../contract/store/roster.ts';
 import { closing } from '../support/closing.ts';
 import { OwnPostgres, skipsOwnPostgres } from '../support/own-postgres.ts';
+import { withClient } from '../support/postgres.ts';
+import { until } from '../support/waiting.ts';
 
 const MOST = 16;
 const REQUESTS = 40;
@@ -88,4 +96,65 @@ describe('a PostgreSQL that accepts no more connections', { skip: skipsOwnPostgr
         );
       },
     ));
+});
+
+test(
+  'writes on a PostgreSQL that is set read-only are unavailable, and go on when it is not, while their sessions stay open',
+  { skip: skipsOwnPostgres },
+  () =>
+    OwnPostgres.with(async ({ url }) => {
+      await using store = closing(await openPostgresStore({ url }));
+      const roster = await newRoster(store);
+      await withClient(url, async (client) => {
+        await client.query('ALTER DATABASE postgres SET default_transaction_read_only = on');
+        await client.query(
+          'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()',
+        );
+        await until('a write is rejected', () =>
+          roster.putUser('u', {}).then(
+            () => false,
+            (error) => /read-only/.test(error.message),
+          ),
+        );
+        await client.query('ALTER DATABASE postgres RESET default_transaction_read_only');
+      });
+      await until('a write is applied', () => roster.putUser('u', {}).then(() => true));
+    }),
+);
+
+test(
+  'writes without the right to a table are unavailable, and go on when the role has it again',
+  { skip: skipsOwnPostgres },
+  () =>
+    OwnPostgres.with(({ url }) =>
+      withClient(url, async (client) => {
+        await client.query('CREATE ROLE app LOGIN; GRANT CREATE ON SCHEMA public TO app');
+        await using store = closing(await openPostgresStore({ url: url.replace('//postgres@', '//app@') }));
+        const roster = await newRoster(store);
+        await client.query('ALTER TABLE users OWNER TO postgres');
+        await assert.rejects(roster.putUser('u', {}), (error: Error) => {
+          assert.ok(error instanceof StoreUnavailableError);
+          assert.match(error.message, /permission denied for table users/);
+          return true;
+        });
+        await client.query('ALTER TABLE users OWNER TO app');
+        await roster.putUser('u', {});
+      }),
+    ),
+);
+
+/** The server's message that demands SASL, by a mechanism that the client does not have. */
+const UNKNOWN_MECHANISM = Buffer.from('R\0\0\0\x0f\0\0\0\x0aOTHER\0\0');
+
+test('a connection to PostgreSQL whose login the client cannot complete is closed', async (t) => {
+  const server = createServer((socket) => socket.once('data', () => socket.write(UNKNOWN_MECHANISM)));
+  t.after(() => server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const connected = once(server, 'connection');
+  const opening = openPostgresStore({ url: `postgres://rollcall@127.0.0.1:${port}/rollcall` });
+  const [socket] = (await connected) as [Socket];
+  const closed = once(socket, 'close');
+  await assert.rejects(opening, /cannot be reached: SASL/);
+  await closed;
 });

@@ -16,7 +16,14 @@ const INVALID = `
 const STATE = `
   SELECT current_setting('server_version'), extract(epoch FROM clock_timestamp()) * 1000,
          coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false),
-         ${SERVER_ENCODING}`;
+         ${SERVER_ENCODING}, current_setting('transaction_read_only')`;
+
+/** As a role or a database can be set, which providers do where the disk is nearly full. */
+const READ_ONLY = {
+  found: 'its transactions are read-only, so writes are answered 503',
+  advice:
+    'See what set default_transaction_read_only, perhaps the provider because the disk is full, and set it off (ALTER ROLE, ALTER DATABASE, ALTER SYSTEM).',
+};
 
 /** Reads the state of a store: its schema, and which tables and indexes are damaged. @throws StoreUnavailableError */
 export async function inspectPostgresStore(url: string) {
@@ -43,12 +50,12 @@ export async function inspectPostgresServer(url: string) {
   await using connection = await PostgresConnection.open(settings);
   const sentAt = Date.now();
   const [row = []] = await connection.run([STATE], performance.now() + ANSWER_LIMIT_MS);
-  const [version, clock, encrypted, encoding] = row;
+  const [version, clock, encrypted, encoding, readOnly] = row;
   return {
     address: addressOf(settings),
     version: String(version).replace(/ .*$/, ''),
     encrypted: encrypted === true,
     aheadMs: Number(clock) - (sentAt + Date.now()) / 2,
-    concern: encodingConcern(String(encoding)),
+    concern: encodingConcern(String(encoding)) ?? (readOnly === 'on' ? READ_ONLY : null),
   };
 }

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import type { ConnectionOptions as TlsOptions } from 'node:tls';
 import pg, { DatabaseError } from 'pg';
 import type { PostgresHost, PostgresSettings } from './postgres-url.ts';
@@ -116,9 +117,19 @@ async function connect(
   } as pg.ClientConfig);
   // Until it is connected, `connect` rejects with what went wrong.
   client.on('error', () => {});
-  await client.connect();
-  return client;
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    // A failure of its own, such as a missing password, leaves the connection open.
+    streamOf(client).destroy();
+    throw error;
+  }
 }
+
+/** The connection itself, a private part of the client. */
+export const streamOf = (client: pg.Client): Duplex =>
+  (client as unknown as { readonly connection: { readonly stream: Duplex } }).connection.stream;
 
 /** 0 would be no limit. */
 const leftMs = (until: number) => Math.max(1, Math.ceil(until - performance.now()));

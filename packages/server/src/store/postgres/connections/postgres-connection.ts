@@ -1,4 +1,3 @@
-import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import { TickCork } from '../../../concurrency/tick-cork.ts';
 import { StoreUnavailableError } from '../../../values/engine-errors.ts';
@@ -10,12 +9,16 @@ import {
   type OpenedClient,
   openClient,
   type Setting,
+  streamOf,
 } from './postgres-connect.ts';
+import { isReadOnly } from './postgres-errors.ts';
 import type { PostgresSettings } from './postgres-url.ts';
 
 /** How often a connection checks for late answers, in milliseconds. */
 const CHECK_MS = 200;
 const CLOSE_LIMIT_MS = 2_000;
+/** How old a connection is at least, in milliseconds, that is replaced because its session only reads. */
+const READ_ONLY_MIN_AGE_MS = 1_000;
 /** When the next answer is late by so much, in milliseconds, other connections are preferred. */
 const LATE_MS = 50;
 /** How long each of several statements of a transaction may take on a connection that others share, in milliseconds. */
@@ -76,12 +79,14 @@ export class PostgresConnection implements AsyncDisposable {
   readonly #sent = new Set<Sent>();
   readonly #check: NodeJS.Timeout;
   readonly #cork = new TickCork();
+  readonly #openedAt = performance.now();
   /** Since when the statement that is answered next is the next one, a time of `performance.now()`. */
   #awaitedSince = 0;
   #checkedAt = performance.now();
   /** Why it can be used no more. */
   #end: StoreUnavailableError | null = null;
-  /** Called once, when the connection has ended for whatever reason. */
+  #isReplaced = false;
+  /** Called once, when the connection has ended for whatever reason, or takes no new callers. */
   onEnd: () => void = () => {};
 
   private constructor(opened: OpenedClient, server: string) {
@@ -164,14 +169,28 @@ export class PostgresConnection implements AsyncDisposable {
       const sent = { until, patience, reject };
       if (this.#sent.size === 0) this.#awaitedSince = performance.now();
       this.#sent.add(sent);
-      this.#cork.cork((this.#client as unknown as WithStream).connection.stream);
+      this.#cork.cork(streamOf(this.#client));
       this.#client.query(config as unknown as pg.QueryConfig, (error: Error | undefined, result) => {
         this.#sent.delete(sent);
         this.#awaitedSince = performance.now();
         if (error) reject(this.#end ?? error);
         else resolve((Array.isArray(result) ? result.at(-1) : result).rows);
+        if (isReadOnly(error)) this.#replaceSession();
       });
     });
+  }
+
+  /**
+   * A session has the default_transaction_read_only of its beginning: once it is off for the role, only a new session writes. What
+   * is under way here ends first.
+   */
+  #replaceSession(): void {
+    const isYoung = performance.now() - this.#openedAt < READ_ONLY_MIN_AGE_MS;
+    if (isYoung || this.#isReplaced || this.#end !== null) return;
+    this.#isReplaced = true;
+    this.onEnd();
+    this.onEnd = () => {};
+    setTimeout(() => void this.close(), CLOSE_LIMIT_MS);
   }
 
   /** The time of a long event-loop tick does not count: nothing was sent or read in it. What came meanwhile is read first. */
@@ -202,7 +221,7 @@ export class PostgresConnection implements AsyncDisposable {
     clearInterval(this.#check);
     for (const { reject } of this.#sent) reject(this.#end);
     this.#sent.clear();
-    (this.#client as unknown as WithStream).connection.stream.destroy();
+    streamOf(this.#client).destroy();
     this.onEnd();
   }
 
@@ -217,11 +236,6 @@ export class PostgresConnection implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
-}
-
-/** A private part of the client. */
-interface WithStream {
-  readonly connection: { readonly stream: Duplex };
 }
 
 /** Waits for all, so that none is left behind. @throws the first failure: those after it only follow from it */

@@ -4,9 +4,9 @@ import { StoreUnavailableError } from '../../../values/engine-errors.ts';
 /**
  * SQLSTATEs that mean "not now", whole or by their class: connection (08), resources (53), operator (57: among them the
  * statement timeout and a shutdown), system (58), a server that only reads (25006), a transaction whose time is over (25P03,
- * 25P04), locks (55P03).
+ * 25P04), a right that was taken away (42501), locks (55P03).
  */
-const UNAVAILABLE = /^(08|53|57|58|25006|25P03|25P04|55P03)/;
+const UNAVAILABLE = /^(08|53|57|58|25006|25P03|25P04|42501|55P03)/;
 /** The statement lost against another one and succeeds when it is run again. */
 const LOST_RACE = new Set([
   '40001', // serialization failure
@@ -18,6 +18,8 @@ const LOST_RACE = new Set([
 
 /** The statement waited for a lock for longer than its limit. */
 const LOCK_TIMEOUT = '55P03';
+/** The transaction only reads, and the statement writes. */
+const READ_ONLY = '25006';
 /** The server ended a statement that took too long. */
 const STATEMENT_TIMEOUT = '57014';
 
@@ -51,6 +53,10 @@ export const isStatementTimeout = (error: unknown): boolean =>
 /** Whether what ended with the error may have been committed. Otherwise the server has rolled it back. */
 export const mayBeApplied = (error: unknown): boolean =>
   !(error instanceof DatabaseError) || UNKNOWN_END.test(error.code ?? 'XX');
+
+/** Whether the transaction is one that only reads: of a standby, or of a session that is set so. */
+export const isReadOnly = (error: unknown): boolean =>
+  error instanceof DatabaseError && error.code === READ_ONLY;
 
 /** A right is missing (insufficient privilege), or there is no schema to create tables in (invalid schema name). */
 const WITHOUT_RIGHT = new Set(['42501', '3F000']);
