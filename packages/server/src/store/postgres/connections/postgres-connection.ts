@@ -11,6 +11,7 @@ import {
   openClient,
   type Setting,
 } from './postgres-connect.ts';
+import { withoutValues } from './postgres-errors.ts';
 import type { PostgresSettings } from './postgres-url.ts';
 
 /** How often a connection checks for late answers, in milliseconds. */
@@ -168,7 +169,7 @@ export class PostgresConnection implements AsyncDisposable {
       this.#client.query(config as unknown as pg.QueryConfig, (error: Error | undefined, result) => {
         this.#sent.delete(sent);
         this.#awaitedSince = performance.now();
-        if (error) reject(this.#end ?? error);
+        if (error) reject(this.#end ?? withoutValues(error));
         else resolve((Array.isArray(result) ? result.at(-1) : result).rows);
       });
     });
