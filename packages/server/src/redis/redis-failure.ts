@@ -18,11 +18,14 @@ const ENDED = new Error('it was closed, and there is no other one yet');
 export function redisFailure(error: unknown, reason: unknown = ENDED): Error {
   if (error instanceof StoreUnavailableError) return error;
   const { message } = error as Error;
-  if (error instanceof ReplyError && !PASSING.test(message)) return error as Error;
+  if (error instanceof ReplyError && !PASSING.test(message)) return withoutCommand(error as Error);
   if (NO_CONNECTION.test(message))
     return new StoreUnavailableError('Redis: no connection', { cause: reason });
-  return new StoreUnavailableError(`Redis: ${message}`, { cause: error });
+  return new StoreUnavailableError(`Redis: ${message}`, { cause: withoutCommand(error as Error) });
 }
+
+/** The error, for the log: without the arguments of the command, which have what a request sent. */
+const withoutCommand = (error: Error): Error => Object.assign(error, { command: undefined });
 
 /** The reply. @throws StoreUnavailableError when it takes longer */
 export async function withinTime<Reply>(reply: Promise<Reply>, timeoutMs: number): Promise<Reply> {

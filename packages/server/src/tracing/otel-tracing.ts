@@ -38,7 +38,8 @@ const MOST_CALLS = 100;
 
 /** Traces with the packages of OpenTelemetry, which read the variables of the exporter and of the resource themselves. */
 export function openOtelTracing(environment: Environment, version: string, log: Logger): Tracing {
-  const warn = (message: string) => log.warn(message);
+  // A URL that cannot be parsed is repeated by the packages. What is before its @ can be a password.
+  const warn = (message: string) => log.warn(message.replace(/\/\/.*@/s, '//…@'));
   // What the packages report later repeats with every batch. The exporter's failures have their own line.
   diag.setLogger(diagnostics(warn), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
   const exporter = new LoggedExporter(new OTLPTraceExporter(), log);

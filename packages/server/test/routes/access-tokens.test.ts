@@ -41,6 +41,11 @@ describe('POST /v1/authorize', () => {
     assert.ok(Math.abs(Date.parse(authorized.expires) - clock.now() - DAY_MS) < 1_000, authorized.expires);
   });
 
+  test('the answer of POST /v1/authorize has Cache-Control: no-store, as every answer to a valid token', async () => {
+    const answer = await authorize(appToken(await server.project()));
+    assert.equal(answer.headers['cache-control'], 'no-store');
+  });
+
   test('POST /v1/authorize gives a different token each time', async () => {
     const project = await server.project();
     assert.notEqual(await accessToken(project), await accessToken(project));

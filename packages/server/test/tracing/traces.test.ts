@@ -251,6 +251,14 @@ suite('variables of OpenTelemetry that are not understood', () => {
       named(receiver.spans, 'GET /healthz');
     }));
 
+  test('a malformed URL of the receiver is a warning, without the password in it', async () => {
+    const warnings = await warningsOf({
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://rollcall:hidden/secret@receiver',
+    });
+    assert.match(warnings[0] ?? '', /URL: 'http:\/\/…@receiver'/);
+    assert.doesNotMatch(warnings.join(), /hidden|secret/);
+  });
+
   test('a ratio that is not from 0 to 1 is a warning', () =>
     OtlpReceiver.with(async (receiver) => {
       const env = { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '7' };

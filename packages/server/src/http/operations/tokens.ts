@@ -32,8 +32,11 @@ const authorize = operationsOf('none', tag)('POST /v1/authorize', {
     invalid_app_token: '`signed_app_token` is no app token, or is expired or wrongly signed.',
   },
   unavailable: 'The store cannot be reached.',
-  async handle({ body, id }, { tokens }) {
+  async handle(exchange, { tokens }) {
+    const { body, id } = exchange;
     const { accessToken, expires } = await tokens.authorize(body.signed_app_token, id);
+    // As on answers to a token in the header: caches do not store the new token.
+    exchange.setHeader('cache-control', 'no-store');
     return presentIssuedToken(accessToken, expires);
   },
 });

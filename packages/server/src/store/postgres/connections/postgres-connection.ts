@@ -11,7 +11,7 @@ import {
   type Setting,
   streamOf,
 } from './postgres-connect.ts';
-import { isReadOnly } from './postgres-errors.ts';
+import { isReadOnly, withoutValues } from './postgres-errors.ts';
 import type { PostgresSettings } from './postgres-url.ts';
 
 /** How often a connection checks for late answers, in milliseconds. */
@@ -173,7 +173,7 @@ export class PostgresConnection implements AsyncDisposable {
       this.#client.query(config as unknown as pg.QueryConfig, (error: Error | undefined, result) => {
         this.#sent.delete(sent);
         this.#awaitedSince = performance.now();
-        if (error) reject(this.#end ?? error);
+        if (error) reject(this.#end ?? withoutValues(error));
         else resolve((Array.isArray(result) ? result.at(-1) : result).rows);
         if (isReadOnly(error)) this.#replaceSession();
       });

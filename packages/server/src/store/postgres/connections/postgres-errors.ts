@@ -65,6 +65,13 @@ const WITHOUT_RIGHT = new Set(['42501', '3F000']);
 export const isWithoutRight = (error: unknown): boolean =>
   error instanceof DatabaseError && WITHOUT_RIGHT.has(error.code ?? '');
 
+/**
+ * The error of the server, for the log: without the texts that can have the values of a row or of the statement's parameters, such as
+ * the secret of a project.
+ */
+export const withoutValues = (error: Error): Error =>
+  error instanceof DatabaseError ? Object.assign(error, { detail: undefined, where: undefined }) : error;
+
 /** The error that an operation rejects with: StoreUnavailableError where the server is unavailable, else the error itself. */
 export function toStoreFailure(error: unknown): unknown {
   if (!(error instanceof DatabaseError) || !UNAVAILABLE.test(error.code ?? '')) return error;
