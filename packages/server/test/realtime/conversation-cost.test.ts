@@ -158,6 +158,43 @@ describe('a change that many readers of threads see', () => {
     }));
 });
 
+describe('a reader of threads who comes back', () => {
+  test('2,000 events of a list are stored, and a reader who missed more begins with a snapshot', () =>
+    withStreams({}, async (world) => {
+      const threads = 50;
+      await seed(world, threads);
+      const { broker, store } = world.engine;
+      const find = store.threads.find.bind(store.threads);
+      let reads = 0;
+      // Each reading finds another revision, as if the thread had changed.
+      store.threads.find = async (...of) => {
+        const found = await find(...of);
+        reads += 1;
+        return found === null ? null : { ...found, revision: `r${reads}` };
+      };
+      const { parser } = await open(world, 'u1');
+      const { lastEventId } = parser;
+      const changeUpTo = async (events: number) => {
+        while (parser.events.length <= events) {
+          const sent = parser.events.length + threads;
+          for (let index = 0; index < threads; index += 1)
+            await broker.publish({ type: 'conversation', ...world.scope, threadId: `t${index}` });
+          world.clock.move(1_000);
+          await world.until('the events', () => parser.events.length === sent);
+        }
+      };
+      const firstEvent = async () => {
+        const sink = await open(world, 'u2', 'threads', lastEventId);
+        await world.until('an event', () => sink.parser.events.length > 0);
+        return sink.parser.events[0]?.type;
+      };
+      await changeUpTo(2_000);
+      assert.equal(await firstEvent(), 'thread');
+      await changeUpTo(2_001);
+      assert.equal(await firstEvent(), 'snapshot');
+    }));
+});
+
 describe('the end of access to conversations', () => {
   test('removed members are checked by name, and other readers are not', () =>
     withStreams({}, async (world) => {
