@@ -148,7 +148,7 @@ describe('writes of messages on PostgreSQL', { skip: skipsPostgres }, () => {
       }
     }));
 
-  test('of appends at the same moment that require the same state of a message, one is appended', () =>
+  test('one of two appends at the same moment is stale where both require the same state of a message', () =>
     withConversation(async (c, url) => {
       await using other = closing(await openPostgresStore({ url }));
       const callers = [c, new Conversation(other, c.key)];
