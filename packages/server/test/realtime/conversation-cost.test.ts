@@ -159,6 +159,30 @@ describe('a change that many readers of threads see', () => {
 });
 
 describe('a reader of threads who comes back', () => {
+  test('a thread that a reader missed is sent once, also where it is not read before the next second', () =>
+    withStreams({}, async (world) => {
+      await seed(world);
+      const { lastEventId } = (await open(world, 'u1')).parser;
+      await world.services.threads.put(writer(world), 't0', { name: 'Renamed' }, {});
+      await world.pass(2);
+      const { threads } = world.engine.store;
+      const find = threads.find.bind(threads);
+      const { promise: isAnswered, resolve: answer } = Promise.withResolvers<void>();
+      threads.find = async (...of) => {
+        await isAnswered;
+        return find(...of);
+      };
+      const sink = await open(world, 'u2', 'threads', lastEventId);
+      await world.pass(2);
+      answer();
+      await world.until('the thread', () => sink.parser.events.length > 0);
+      await world.pass(2);
+      assert.deepEqual(
+        sink.parser.events.map(({ type }) => type),
+        ['thread'],
+      );
+    }));
+
   test('2,000 events of a list are stored, and a reader who missed more begins with a snapshot', () =>
     withStreams({}, async (world) => {
       const threads = 50;
