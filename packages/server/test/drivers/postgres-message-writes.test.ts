@@ -148,6 +148,22 @@ describe('writes of messages on PostgreSQL', { skip: skipsPostgres }, () => {
       }
     }));
 
+  test('one of two appends at the same moment is stale where both require the same state of a message', () =>
+    withConversation(async (c, url) => {
+      await using other = closing(await openPostgresStore({ url }));
+      const callers = [c, new Conversation(other, c.key)];
+      await c.newThread('t');
+      for (let round = 0; round < 20; round += 1) {
+        const revision = `empty ${round}`;
+        await c.putMessage('t', 'm', { authorId: 'ann', content: markdown('') }, { revision });
+        const [offset, given] = round % 2 === 0 ? [0, {}] : [null, { ifMatch: [revision] }];
+        const appends = callers.map((by) => by.append('t', 'm', appended('text', offset), given));
+        const kinds = (await Promise.all(appends)).map(({ kind }) => kind);
+        assert.deepEqual(kinds.sort(), ['appended', 'stale']);
+        assert.equal(textOf((await c.message('t', 'm')).content), 'text');
+      }
+    }));
+
   test('an append locks its thread before the message, also a thread that takes the ID while the append waits', () =>
     withConversation((c, url) =>
       withClient(url, (thread) =>

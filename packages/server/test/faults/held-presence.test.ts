@@ -5,6 +5,7 @@ import { canonicalLocation, type Location } from '@rollcall/protocol';
 import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
 import { Browser } from '../support/browser.ts';
 import { closing } from '../support/closing.ts';
+import { expectDone } from '../support/expect.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 import { Presence } from '../support/presence-client.ts';
 import { Project } from '../support/project-client.ts';
@@ -46,6 +47,8 @@ async function withWorld(use: (world: World) => Promise<void>): Promise<void> {
 }
 
 const isReadable = async (p: Presence) => (await p.project.get('/v1/groups/g/presence')).status === 200;
+
+const dataOf = async (p: Presence) => (await p.page({ expand: 'data' })).users[0]?.ephemeral.data;
 
 /** Sets the user absent in the group `g` of the only project, as another process does. */
 async function setAbsent(redisUrl: string, userId: string, location: Location, now: number): Promise<void> {
@@ -183,6 +186,19 @@ describe('presence that sockets hold while Redis is away', { skip }, () => {
       assert.deepEqual(await p.ephemeral(), { a: [AT], b: [THERE] });
       socket.ws.close();
       await until('the release', async () => (await p.locationsOf('a')).length === 0);
+    }));
+
+  test('locations that Redis has lost are set again once: data that an update over HTTP gives one afterwards stay', () =>
+    withWorld(async ({ p, clock, redisUrl }) => {
+      const page = { connectionID: 'page-1' };
+      using socket = await SocketClient.of(p.project, 'a', 'g', page);
+      await socket.ok('present', { location: AT, data: { from: 'socket' } });
+      await removeKeys(new URL(redisUrl).searchParams.get('prefix') as string);
+      await p.pass(clock, LIFE_SECONDS);
+      assert.deepEqual(await dataOf(p), [{ from: 'socket' }]);
+      expectDone(await p.put('a', { location: AT, ...page, data: { from: 'http' } }));
+      await p.pass(clock, LIFE_SECONDS);
+      assert.deepEqual(await dataOf(p), [{ from: 'http' }]);
     }));
 
   test('a location that Redis has lost with its last writes is set again, also where an answer of Redis was lost before', () =>

@@ -158,6 +158,67 @@ describe('a change that many readers of threads see', () => {
     }));
 });
 
+describe('a reader of threads who comes back', () => {
+  test('a thread that a reader missed is sent once, also where it is not read before the next second', () =>
+    withStreams({}, async (world) => {
+      await seed(world);
+      const { lastEventId } = (await open(world, 'u1')).parser;
+      await world.services.threads.put(writer(world), 't0', { name: 'Renamed' }, {});
+      await world.pass(2);
+      const { threads } = world.engine.store;
+      const find = threads.find.bind(threads);
+      const { promise: isAnswered, resolve: answer } = Promise.withResolvers<void>();
+      threads.find = async (...of) => {
+        await isAnswered;
+        return find(...of);
+      };
+      const sink = await open(world, 'u2', 'threads', lastEventId);
+      await world.pass(2);
+      answer();
+      await world.until('the thread', () => sink.parser.events.length > 0);
+      await world.pass(2);
+      assert.deepEqual(
+        sink.parser.events.map(({ type }) => type),
+        ['thread'],
+      );
+    }));
+
+  test('2,000 events of a list are stored, and a reader who missed more begins with a snapshot', () =>
+    withStreams({}, async (world) => {
+      const threads = 50;
+      await seed(world, threads);
+      const { broker, store } = world.engine;
+      const find = store.threads.find.bind(store.threads);
+      let reads = 0;
+      // Each reading finds another revision, as if the thread had changed.
+      store.threads.find = async (...of) => {
+        const found = await find(...of);
+        reads += 1;
+        return found === null ? null : { ...found, revision: `r${reads}` };
+      };
+      const { parser } = await open(world, 'u1');
+      const { lastEventId } = parser;
+      const changeUpTo = async (events: number) => {
+        while (parser.events.length <= events) {
+          const sent = parser.events.length + threads;
+          for (let index = 0; index < threads; index += 1)
+            await broker.publish({ type: 'conversation', ...world.scope, threadId: `t${index}` });
+          world.clock.move(1_000);
+          await world.until('the events', () => parser.events.length === sent);
+        }
+      };
+      const firstEvent = async () => {
+        const sink = await open(world, 'u2', 'threads', lastEventId);
+        await world.until('an event', () => sink.parser.events.length > 0);
+        return sink.parser.events[0]?.type;
+      };
+      await changeUpTo(2_000);
+      assert.equal(await firstEvent(), 'thread');
+      await changeUpTo(2_001);
+      assert.equal(await firstEvent(), 'snapshot');
+    }));
+});
+
 describe('the end of access to conversations', () => {
   test('removed members are checked by name, and other readers are not', () =>
     withStreams({}, async (world) => {

@@ -107,6 +107,14 @@ describe('a stream of messages that is opened while its thread is written', () =
   }
 });
 
+test('a stream of messages whose snapshot cannot be read is rejected with the error of the store, and is not open', () =>
+  withStreams({}, async (world) => {
+    await seed(world);
+    world.engine.store.messages.list = () => Promise.reject(new StoreUnavailableError('no answer'));
+    await assert.rejects(openMessages(world), StoreUnavailableError);
+    assert.equal(world.services.conversationStreams.streamCount, 0);
+  }));
+
 describe('a stream of messages whose reader loses access while the store does not answer', () => {
   for (const [who, status] of [
     ['its user is set deleted', { status: 'deleted' }],

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { ServiceError } from '../../src/core/service-error.ts';
+import { writeContext } from '../../src/core/write-context.ts';
 import type { Store } from '../../src/store/store.ts';
+import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
+import { BY_TEST } from '../support/origin.ts';
 import type { SimulatedSink } from './simulated-sink.ts';
 import { type StreamWorld, withStreams } from './stream-world.ts';
 
@@ -139,5 +142,47 @@ describe('the credentials of open streams', () => {
       answer.resolve();
       await world.pass(60);
       assert.ok(checks > STREAMS, `${checks}`);
+    }));
+
+  test('a stream that is opened within ten seconds after a secret was rotated is checked at once', () =>
+    withStreams({ users: ['a'] }, async (world) => {
+      const { engine, project, clock } = world;
+      const isNextChecked = async () => {
+        let isChecked = false;
+        await world.open({
+          checkCredentials() {
+            isChecked = true;
+          },
+        });
+        await ticks();
+        return isChecked;
+      };
+      await isNextChecked();
+      await world.pass(15);
+      assert.equal(await isNextChecked(), false);
+      const secret = { secret: 'another', previousValidUntil: clock.now() + 60_000 };
+      await engine.store.projects.rotateSecret(project, secret, writeContext(clock, BY_TEST));
+      await world.pass(9);
+      assert.equal(await isNextChecked(), true);
+      await world.pass(6);
+      assert.equal(await isNextChecked(), false);
+    }));
+
+  test('all streams are checked once the record of changes can be read, where it could not be at first', () =>
+    withStreams({}, async (world) => {
+      const { changes } = world.engine.store;
+      const { read } = changes;
+      const caller = { ...BY_TEST, projectId: 'test-project', project: world.project, sessionId: null };
+      const checked = new Set<number>();
+      for (let index = 0; index < STREAMS; index += 1) {
+        const request = { caller, checkCredentials: () => void checked.add(index) };
+        await world.services.changeStreams.open(request, null, {});
+      }
+      changes.read = () => Promise.reject(new StoreUnavailableError('no answer'));
+      await world.pass(2);
+      assert.ok(checked.size < STREAMS);
+      changes.read = read;
+      await world.pass(2);
+      await world.until('the check of all streams', () => checked.size === STREAMS);
     }));
 });

@@ -46,6 +46,19 @@ describe('reading a group', () => {
       assert.equal(seen.watches.length, 1);
     }));
 
+  test('an event that comes between the readings of presence and of durable presence is in the stream', () =>
+    withStreams({ users: ['a'] }, async (world) => {
+      const { durablePresence } = world.engine.store;
+      const list = durablePresence.list.bind(durablePresence);
+      durablePresence.list = async (...page) => {
+        durablePresence.list = list;
+        await world.move('a', '1');
+        return list(...page);
+      };
+      const sink = await world.open();
+      await world.until('the event', () => present(sink).includes('a'));
+    }));
+
   test('a stream with a connectionID is opened however long the engine takes to take back a release', () =>
     withStreams({ users: ['a'] }, async (world) => {
       const { presence } = world.engine;

@@ -100,6 +100,17 @@ describe('the end of a stream', () => {
       await world.until('both', () => checks === 2);
     }));
 
+  test('a server that stops does not release what connectionIDs hold: their pages reconnect to another server', () =>
+    withStreams({ users: ['a'] }, async (world) => {
+      await world.put('a', { location: { page: '1' }, connectionID: 'tab' });
+      const sink = await world.open({ viewer: { userId: 'a' }, connection: 'tab' });
+      world.hubs[0]?.stop();
+      assert.notEqual(sink.ended, null);
+      await world.pass(5);
+      const reading = { ...world.scope, filter: null, after: null, limit: 1, now: world.clock.now() };
+      assert.equal((await world.engine.presence.find(reading)).users.length, 1);
+    }));
+
   test('an engine that is away ends no stream', () =>
     withStreams({ users: ['a'] }, async (world) => {
       const away = () => Promise.reject(new Error('away'));
