@@ -8,6 +8,7 @@ import { withDataDir, withServer } from '../../server/test/support/server.ts';
 import { until } from '../../server/test/support/waiting.ts';
 import { type ConnectionStatus, Rollcall, RollcallClient } from '../src/index.ts';
 import { signClientToken, signProjectToken } from '../src/server/index.ts';
+import { type SocketScript, withScriptedSocket } from './support/scripted-socket.ts';
 
 const server = oneServer();
 const closed = closedAfterTests();
@@ -229,5 +230,27 @@ describe('the socket of a page', () => {
       proxy.closeAllConnections();
       await new Promise((resolve) => proxy.close(resolve));
     }
+  });
+
+  test('a watch ignores frames, fields and events of a later server, and goes on after a close code that it does not know', async () => {
+    const script: SocketScript = ({ op, ref, send, ws }, index) => {
+      send({ event: 'later', data: null });
+      send({ ref: ref + 1_000, ok: true });
+      if (op !== 'watch') return true;
+      send({ ref, ok: true, later: {} });
+      send({ watch: ref, event: 'later', id: 'e-0', data: null });
+      send({ watch: ref, event: 'snapshot', id: 'e-1', data: { users: [], later: index } });
+      if (index === 0) ws.close(4999, 'a later reason');
+      return false;
+    };
+    await withScriptedSocket(script, async ({ client, opened }) => {
+      const watch = client.presence.watch();
+      for (const later of [0, 1]) {
+        const { value } = await watch.next();
+        assert.deepEqual(value, { type: 'snapshot', users: [], later });
+      }
+      assert.equal(opened(), 2);
+      assert.equal(client.status.get().state, 'open');
+    });
   });
 });
