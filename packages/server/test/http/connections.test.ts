@@ -155,6 +155,31 @@ describe('a connection whose client does not read its answer', () => {
   });
 });
 
+describe('an idle connection', () => {
+  const answered = async (url: string) => {
+    const connection = new RawConnection(url);
+    connection.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await connection.received((sofar) => statuses(sofar).length === 1);
+    return connection;
+  };
+
+  test('an idle connection is closed without a reset when its time has passed', () =>
+    withListening({}, async (server, url) => {
+      server.keepAliveTimeout = 1;
+      const connection = await answered(url);
+      await connection.closed();
+      assert.equal(connection.error, null);
+    }));
+
+  test('an idle connection that has had a request is closed while the server drains, long before the limit', () =>
+    withListening({}, async (_server, url, connections) => {
+      const connection = await answered(url);
+      await connections.drain(3_600_000);
+      await connection.closed();
+      assert.equal(connection.error, null);
+    }));
+});
+
 test('a second HTTP server of the same application answers, and drains, like the first', () =>
   withListening({}, async (server, url, connections) => {
     const twin = connections.createServer(answerAll).listen(0, '127.0.0.1');
