@@ -171,13 +171,30 @@ describe('an idle connection', () => {
       assert.equal(connection.error, null);
     }));
 
-  test('an idle connection that has had a request is closed while the server drains, long before the limit', () =>
-    withListening({}, async (_server, url, connections) => {
-      const connection = await answered(url);
-      await connections.drain(3_600_000);
-      await connection.closed();
-      assert.equal(connection.error, null);
-    }));
+  test('an idle connection is closed while the server drains, and a request that is handled for longer is answered', () => {
+    const arrived = Promise.withResolvers<void>();
+    const handled = Promise.withResolvers<void>();
+    return withListening(
+      {},
+      async (_server, url, connections) => {
+        const slow = new RawConnection(url);
+        slow.write('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n');
+        await arrived.promise;
+        const idle = await answered(url);
+        const drained = connections.drain(3_600_000);
+        await idle.closed();
+        assert.equal(idle.error, null);
+        handled.resolve();
+        assert.deepEqual(statuses(await slow.closed()), [200]);
+        await drained;
+      },
+      (request, response) => {
+        if (request.url !== '/slow') return answerAll(request, response);
+        arrived.resolve();
+        void handled.promise.then(() => response.end());
+      },
+    );
+  });
 });
 
 test('a second HTTP server of the same application answers, and drains, like the first', () =>
