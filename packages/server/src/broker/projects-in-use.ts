@@ -16,18 +16,17 @@ export class ProjectsInUse {
   }
 
   /**
-   * Follows the project from now on. Call it at the beginning of each use, and in each tick while the use goes on. True where the
-   * project was not followed, so that changes of the next moment can be missed.
+   * Follows the project from now on. Call it at the beginning of each use, and in each tick while the use goes on. Changes of the
+   * moment after the first call can be missed.
    */
-  use(project: ProjectKey): boolean {
+  use(project: ProjectKey): void {
     const used = this.#used.get(project);
     if (used !== undefined) {
       used.ticksLeft = RETAINED_TICKS;
-      return false;
+      return;
     }
     const subject: Subject = { type: this.#type, project };
     this.#used.set(project, { ticksLeft: RETAINED_TICKS, end: this.#broker.follow(subject) });
-    return true;
   }
 
   /** Call it every second or two. */

@@ -211,11 +211,12 @@ export class HttpConnections {
 
   /**
    * Tracks the answer as the connection's latest one. False when the answer before it closes the connection: a request
-   * behind that must not be applied, because it cannot be answered (RFC 9112, section 9.6).
+   * behind that must not be applied, because it cannot be answered (RFC 9112, section 9.6), or may be no request at all.
    */
   #track(connection: Connection, response: ServerResponse): boolean {
     const { latest, isClosing } = connection;
-    if (latest?.headersSent === true && !latest.shouldKeepAlive) return false;
+    if (latest !== null && (isFramingFaulty(latest.req) || (latest.headersSent && !latest.shouldKeepAlive)))
+      return false;
     if (isClosing) {
       // Of pipelined requests the last one closes the connection.
       if (latest?.headersSent === false) latest.shouldKeepAlive = true;

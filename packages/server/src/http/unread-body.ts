@@ -7,7 +7,8 @@ const SHORT_BODY_BYTES = 64 * 1_024;
 
 /**
  * Bounds how long a connection stays open when its request is answered before the body has arrived. Call it before the head
- * is sent: the answer closes the connection, unless the body is short. A short one has LINGER_MS to arrive.
+ * is sent: the answer closes the connection, unless the body is short. A short one has LINGER_MS to arrive once the answer is
+ * sent, which waits for the answers to requests before it.
  */
 export function boundUnreadBody(request: IncomingMessage, response: ServerResponse): void {
   if (request.complete !== false || !hasDeclaredBody(request.headers)) return;
@@ -16,8 +17,9 @@ export function boundUnreadBody(request: IncomingMessage, response: ServerRespon
     response.shouldKeepAlive = false;
     return;
   }
-  const limit = setTimeout(() => {
-    if (!request.complete) closeLingering(request.socket);
-  }, LINGER_MS).unref();
-  request.once('close', () => clearTimeout(limit));
+  response.once('finish', () => {
+    if (request.complete) return;
+    const limit = setTimeout(closeLingering, LINGER_MS, request.socket).unref();
+    request.once('close', () => clearTimeout(limit));
+  });
 }

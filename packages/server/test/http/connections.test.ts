@@ -155,6 +155,48 @@ describe('a connection whose client does not read its answer', () => {
   });
 });
 
+describe('an idle connection', () => {
+  const answered = async (url: string) => {
+    const connection = new RawConnection(url);
+    connection.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await connection.received((sofar) => statuses(sofar).length === 1);
+    return connection;
+  };
+
+  test('an idle connection is closed without a reset when its time has passed', () =>
+    withListening({}, async (server, url) => {
+      server.keepAliveTimeout = 1;
+      const connection = await answered(url);
+      await connection.closed();
+      assert.equal(connection.error, null);
+    }));
+
+  test('an idle connection is closed while the server drains, and a request that is handled for longer is answered', () => {
+    const arrived = Promise.withResolvers<void>();
+    const handled = Promise.withResolvers<void>();
+    return withListening(
+      {},
+      async (_server, url, connections) => {
+        const slow = new RawConnection(url);
+        slow.write('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n');
+        await arrived.promise;
+        const idle = await answered(url);
+        const drained = connections.drain(3_600_000);
+        await idle.closed();
+        assert.equal(idle.error, null);
+        handled.resolve();
+        assert.deepEqual(statuses(await slow.closed()), [200]);
+        await drained;
+      },
+      (request, response) => {
+        if (request.url !== '/slow') return answerAll(request, response);
+        arrived.resolve();
+        void handled.promise.then(() => response.end());
+      },
+    );
+  });
+});
+
 test('a second HTTP server of the same application answers, and drains, like the first', () =>
   withListening({}, async (server, url, connections) => {
     const twin = connections.createServer(answerAll).listen(0, '127.0.0.1');

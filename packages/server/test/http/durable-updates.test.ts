@@ -1,12 +1,18 @@
-/** Durable updates of a socket, while the store takes longer than a second for one of them. */
+/** Durable updates of a socket, while the store takes longer than a second for one of them, and when the server stops. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import type { PresenceEntry } from '@rollcall/protocol';
 import type { ClientWriter } from '../../src/core/caller.ts';
 import type { ClientSessions } from '../../src/core/client-session.ts';
 import { presenceChange } from '../../src/core/presence-change.ts';
 import { DurableUpdates } from '../../src/http/socket/durable-updates.ts';
+import { jwt, seconds } from '../support/jwt.ts';
 import { MovedClock } from '../support/moved-clock.ts';
+import { SocketClient } from '../support/socket-client.ts';
+import { until } from '../support/waiting.ts';
+import { withApp } from './app-case.ts';
 
 const REGION = { doc: 'd' };
 const writer = {} as ClientWriter;
@@ -71,3 +77,24 @@ test('a durable update that waits when its socket closes is stored after the one
   assert.deepEqual(written, ['1', '2']);
   assert.equal(clock.timers, 0);
 });
+
+test('a durable update that waits for its second when the server stops is stored', () =>
+  withApp({}, async ({ app, call, clock }) => {
+    await call('PUT', '/v1/users/ada', { payload: {} });
+    await call('PUT', '/v1/groups/g', { payload: { name: 'G', members: ['ada'] } });
+    using socket = await SocketClient.open(await app.listen({ host: '127.0.0.1', port: 0 }));
+    const claims = { project_id: 'wiki', user_id: 'ada', iat: seconds(clock.now()) };
+    await socket.ok('auth', { token: jwt(claims, 'wiki-secret') });
+    const present = { groupID: 'g', exclusiveWithin: REGION, durable: true };
+    await socket.ok('present', { ...present, location: { ...REGION, line: '1' } });
+    const location = { ...REGION, line: '2' };
+    socket.send({ op: 'present', ref: 100, ...present, location });
+    // Answered after the frame before it has begun to wait.
+    await socket.ok('absent', { groupID: 'g', location });
+    app.stopStreams();
+    await socket.closes(4409);
+    await until('the durable location', async () => {
+      const entry = await call('GET', '/v1/users/ada/presence?groupID=g');
+      return isDeepStrictEqual(entry.json<PresenceEntry>().durable?.location, location);
+    });
+  }));

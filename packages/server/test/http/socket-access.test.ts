@@ -1,11 +1,13 @@
-/** When a socket whose user has lost access is closed, although the store failed meanwhile. */
+/** When a socket whose user has lost access is closed, although the store failed meanwhile, or nothing was published. */
+import assert from 'node:assert/strict';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import type { Engine } from '../../src/wiring.ts';
 import { jwt, seconds } from '../support/jwt.ts';
 import { SocketClient } from '../support/socket-client.ts';
-import { altered, withApp } from './app-case.ts';
+import { type AppCase, altered, withApp } from './app-case.ts';
 
 test('a socket of a deleted user is closed with 4403 a second after a check of its access has failed', () => {
   const failed = Promise.withResolvers<void>();
@@ -37,3 +39,62 @@ test('a socket of a deleted user is closed with 4403 a second after a check of i
     await socket.closes(4403, 'user_not_found');
   });
 });
+
+/** The application, whose broker publishes no loss of access: each hub finds it by its own checks. */
+const withoutNotifications = (use: (appCase: AppCase) => Promise<void>) =>
+  withApp(
+    {
+      disturb: ({ broker }: Engine) => ({
+        broker: altered(broker, {
+          publish: (change) => (change.type === 'eligibility' ? Promise.resolve() : broker.publish(change)),
+        }),
+      }),
+    },
+    use,
+  );
+
+async function openSocket({ app, clock }: AppCase, claims: object = {}): Promise<SocketClient> {
+  const { port } = app.server.address() as AddressInfo;
+  const socket = await SocketClient.open(`http://127.0.0.1:${port}`);
+  const iat = seconds(clock.now());
+  await socket.ok('auth', {
+    token: jwt({ project_id: 'wiki', user_id: 'ada', iat, ...claims }, 'wiki-secret'),
+  });
+  return socket;
+}
+
+test('a socket whose user is deleted before the process follows their project is closed with 4403 a second later', () =>
+  withoutNotifications(async (appCase) => {
+    const { app, call, clock } = appCase;
+    await call('PUT', '/v1/users/ada', { payload: {} });
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    using socket = await openSocket(appCase);
+    await call('PUT', '/v1/users/ada', { payload: { status: 'deleted' } });
+    clock.move(1_000);
+    await socket.closes(4403, 'user_not_found');
+  }));
+
+test('a watch that finds its group lost ends alone, or closes the socket with 4403 where the token names the group', () =>
+  withoutNotifications(async (appCase) => {
+    const { app, call, clock } = appCase;
+    await call('PUT', '/v1/users/ada', { payload: {} });
+    for (const id of ['g', 'h'])
+      await call('PUT', `/v1/groups/${id}`, { payload: { name: id, members: ['ada'] } });
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    using one = await openSocket(appCase, { group_id: 'g' });
+    using all = await openSocket(appCase);
+    await one.ok('watch');
+    const watch = await all.ok('watch', { groupID: 'g' });
+    await all.ok('watch', { groupID: 'h' });
+    for (const socket of [one, all]) await socket.event('snapshot');
+    await all.event('snapshot');
+    // The first check of a project's sockets comes with the next tick.
+    clock.move(1_000);
+    await nextIteration();
+    await call('POST', '/v1/groups/g/members', { payload: { remove: ['ada'] } });
+    clock.move(1_000);
+    await one.closes(4403, 'group_not_found');
+    const ended = await all.event('ended');
+    assert.deepEqual([ended.watch, ended.data.error], [watch, 'group_not_found']);
+    await all.ok('unwatch', { watch: watch + 1 });
+  }));

@@ -1,8 +1,9 @@
 /** Answers that leave before the body of their request has arrived. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { Engine } from '../../src/wiring.ts';
 import { RawConnection, statuses } from '../support/raw-connection.ts';
-import { type AppCase, withApp } from './app-case.ts';
+import { type AppCase, altered, withApp } from './app-case.ts';
 
 const head = (line: string, ...headers: string[]) =>
   `${[`${line} HTTP/1.1`, 'Host: x', 'Content-Type: application/json', ...headers].join('\r\n')}\r\n\r\n`;
@@ -64,4 +65,27 @@ describe('an answer before a short body', () => {
       connection.write(head('PUT /v1/groups/g', 'Content-Length: 20'));
       assert.deepEqual(statuses(await connection.closed()), [401]);
     }));
+
+  test('a short body that does not arrive does not cut off the answer to a request before its own', async () => {
+    const reading = Promise.withResolvers<void>();
+    const disturb = ({ store }: Engine) => ({
+      store: altered(store, {
+        users: { find: (project, id) => reading.promise.then(() => store.users.find(project, id)) },
+      }),
+    });
+    await withApp({ disturb }, async ({ app, authorization }) => {
+      const url = await app.listen({ host: '127.0.0.1', port: 0 });
+      const withoutBody = head('PUT /v1/groups/g', 'Content-Length: 20');
+      const connection = new RawConnection(url);
+      connection.write(head('GET /v1/users/u', `Authorization: ${authorization}`) + withoutBody);
+      // Another connection is closed after as long as this one must stay open.
+      const closed = new RawConnection(url);
+      closed.write(withoutBody);
+      await closed.closed();
+      reading.resolve();
+      const answers = await connection.received((sofar) => statuses(sofar).length === 2);
+      connection.destroy();
+      assert.deepEqual(statuses(answers), [401, 401]);
+    });
+  });
 });

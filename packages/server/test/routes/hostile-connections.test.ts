@@ -149,6 +149,17 @@ describe('pipelined requests', () => {
     await isNotWritten('behind');
   });
 
+  test('a request behind one of HTTP/1.0 with a transfer coding is not applied', async () => {
+    const connection = open();
+    const type = 'Content-Type: application/json';
+    const older = head('PUT /v1/groups/g', type, 'Transfer-Encoding: chunked', 'Connection: keep-alive');
+    const put = head('PUT /v1/groups/behind', type, 'Content-Length: 17');
+    const chunked = 'c\r\n{"name":"G"}\r\n0\r\n\r\n';
+    connection.write(`${older.replace('HTTP/1.1', 'HTTP/1.0')}${chunked}${put}{"name":"Behind"}`);
+    assert.deepEqual(statuses(await connection.closed()), [200]);
+    await isNotWritten('behind');
+  });
+
   test('a request behind a stream is not applied, and a reader who ends their side leaves the stream', async () => {
     const connection = open({ allowHalfOpen: true });
     connection.write(head('GET /v1/groups/g/presence', 'Accept: text/event-stream'));

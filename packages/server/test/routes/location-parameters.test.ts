@@ -103,6 +103,11 @@ describe('a location in a query', () => {
       assert.doesNotMatch(expectError(answer, 400, 'invalid_field', 'query parameter location'), /token/);
     });
 
+    test(`${path} answers invalid_field to a wrong limit, and names no pairs`, async () => {
+      const answer = await read('limit=0');
+      assert.doesNotMatch(expectError(answer, 400, 'invalid_field', 'query parameter limit'), /pairs/);
+    });
+
     test(`${path} answers unexpected_field to pairs of another parameter`, async () => {
       for (const name of ['limit[page]', 'place[page]', '__proto__[page]', 'Location[page]', '[page]']) {
         expectError(await read(`${name}=1`), 400, 'unexpected_field', name);

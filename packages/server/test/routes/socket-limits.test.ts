@@ -27,6 +27,11 @@ const UPGRADE = {
   'sec-websocket-protocol': 'rollcall.v1',
 };
 
+const PROTOCOLS_REJECTED = [
+  ...['chat', 'Rollcall.V1', 'rollcall.v1, rollcall.v1', 'rollcall.v1,,chat'],
+  ...['rollcall.v1, a chat', 'rollcall.v1, "chat"', 'rollcall.v1\u00a0'],
+];
+
 /** The head of the answer to a request with these headers. */
 function headOf(
   url: string,
@@ -38,7 +43,7 @@ function headOf(
   const { hostname, port, host } = new URL(url);
   const lines = Object.entries({ host, ...headers }).map(([name, value]) => `${name}: ${value}`);
   const socket = connect(Number(port), hostname);
-  socket.write(`${method} ${path} HTTP/${version}\r\n${lines.join('\r\n')}\r\n\r\n`);
+  socket.write(`${method} ${path} HTTP/${version}\r\n${lines.join('\r\n')}\r\n\r\n`, 'latin1');
   return new Promise((resolve, reject) => {
     socket.on('error', reject);
     socket.once('data', (data) => {
@@ -59,12 +64,10 @@ describe('the upgrade to a socket', () => {
       [/^HTTP\/1.1 426 [\s\S]*upgrade: websocket/i, {}],
       [/^HTTP\/1.1 426 [\s\S]*sec-websocket-version: 13/i, { ...UPGRADE, 'sec-websocket-version': '12' }],
       [/^HTTP\/1.1 400 [\s\S]*Sec-WebSocket-Key/, { ...UPGRADE, 'sec-websocket-key': 'x' }],
-      ...['chat', 'Rollcall.V1', 'rollcall.v1, rollcall.v1', 'rollcall.v1,,chat'].map(
-        (protocol): [RegExp, Record<string, string>] => [
-          /^HTTP\/1.1 400 [\s\S]*invalid_request[\s\S]*rollcall.v1/,
-          { ...UPGRADE, 'sec-websocket-protocol': protocol },
-        ],
-      ),
+      ...PROTOCOLS_REJECTED.map((protocol): [RegExp, Record<string, string>] => [
+        /^HTTP\/1.1 400 [\s\S]*invalid_request[\s\S]*rollcall.v1/,
+        { ...UPGRADE, 'sec-websocket-protocol': protocol },
+      ]),
     ];
     for (const [expected, headers] of cases) {
       const head = await headOf(url, headers);

@@ -52,6 +52,17 @@ describe('auth on a socket', () => {
     await socket.ok('watch');
   });
 
+  test('a renewed token with another connectionID is invalid_field; with that of the first auth, or none, it is accepted', async () => {
+    const project = await seeded();
+    const { token } = Browser.of(project, 'a');
+    using named = await SocketClient.of(project, 'a', undefined, { connectionID: 'page-1' });
+    await named.fails('invalid_field', 'auth', { token, connectionID: 'page-2' }, 'connectionID');
+    await named.ok('auth', { token, connectionID: 'page-1' });
+    await named.ok('auth', { token });
+    using unnamed = await SocketClient.of(project, 'a');
+    await unnamed.fails('invalid_field', 'auth', { token, connectionID: 'page-1' }, 'connectionID');
+  });
+
   test('a rotated secret closes the sockets of the project with 4401', async () => {
     const project = await seeded();
     using socket = await SocketClient.of(project, 'a');

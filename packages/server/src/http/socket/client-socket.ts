@@ -227,7 +227,6 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
   }
 
   #onReady(): void {
-    if (this.#ending !== null) return;
     this.watches.resume();
     this.#queue.run();
   }

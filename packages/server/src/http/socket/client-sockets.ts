@@ -6,7 +6,6 @@ import { type ServerOptions, WebSocketServer } from 'ws';
 import { ProjectsInUse } from '../../broker/projects-in-use.ts';
 import { AccessChecks } from '../../realtime/sessions/access-checks.ts';
 import { OpenStreams } from '../../realtime/sessions/open-streams.ts';
-import type { ProjectKey } from '../../values/project-key.ts';
 import type { LoggedRequest } from '../logged-request.ts';
 import { type RateLimit, rateLimitKey } from '../rate-limit.ts';
 import { ClientSocket } from './client-socket.ts';
@@ -45,8 +44,6 @@ export class ClientSockets {
   readonly #projects: ProjectsInUse;
   /** The same for all sockets. */
   readonly #parts: SocketParts<ClientSocket>;
-  /** Projects that were not followed before: their sockets are checked with the next tick. */
-  readonly #unfollowed = new Set<ProjectKey>();
   #waiting = 0;
   #ticks = 0;
   #isStopping = false;
@@ -109,8 +106,7 @@ export class ClientSockets {
   #onLogin(socket: ClientSocket): void {
     this.#waiting -= 1;
     this.#loggedIn.add(socket);
-    const { project } = socket;
-    if (this.#projects.use(project)) this.#unfollowed.add(project);
+    this.#projects.use(socket.project);
   }
 
   #closed(socket: ClientSocket): void {
@@ -124,8 +120,6 @@ export class ClientSockets {
     for (const socket of this.#open) socket.tick();
     for (const { project } of this.#loggedIn) this.#projects.use(project);
     this.#projects.tick();
-    for (const project of this.#unfollowed) this.#access.request(project, null);
-    this.#unfollowed.clear();
     this.#access.tick();
     if (this.#ticks % ACCESS_CHECK_TICKS > 0) return;
     for (const { project } of this.#loggedIn) this.#access.request(project, null);

@@ -5,6 +5,8 @@ import { retryLater, ServiceError, stopping } from '../../core/service-error.ts'
 /** The version of RFC 6455. */
 const VERSION = '13';
 const KEY = /^[+/0-9A-Za-z]{22}==$/;
+/** A token of a list (RFC 9110, section 5.6). */
+const NAME = /^[ \t]*([\w!#$%&'*+.^`|~-]+)[ \t]*$/;
 
 interface State {
   /** The setting: origins separated by commas, `*` for all, or null. */
@@ -56,10 +58,12 @@ export function requireUpgrade(
 const isListed = (header: string | undefined, value: string) =>
   header?.split(',').some((one) => one.trim().toLowerCase() === value) === true;
 
-/** Names of subprotocols are case-sensitive, and each is named once (RFC 6455 section 4.1). */
+/** Names of subprotocols are case-sensitive tokens, and each is named once (RFC 6455 section 4.1). */
 function offersProtocol(header = ''): boolean {
-  const names = header.split(',').map((name) => name.trim());
-  return names.includes(SOCKET_PROTOCOL) && !names.includes('') && new Set(names).size === names.length;
+  const names = header.split(',').map((name) => NAME.exec(name)?.[1]);
+  return (
+    names.includes(SOCKET_PROTOCOL) && !names.includes(undefined) && new Set(names).size === names.length
+  );
 }
 
 /** Pages of the server's own origin, as for any request, and of origins that the operator has named. */
