@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ServiceError } from '../../src/core/service-error.ts';
 import { SseSink } from '../../src/realtime/sessions/sse-sink.ts';
+import type { ThreadPosition } from '../../src/store/ports/threads.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { plain } from '../contract/store/conversation.ts';
 import { BY_TEST } from '../support/origin.ts';
@@ -105,6 +106,74 @@ describe('a stream of messages that is opened while its thread is written', () =
         await assert.rejects(openMessages(world, 'u'), isNotFound);
       }));
   }
+});
+
+describe('a stream of messages whose feed begins again while its snapshot is read', () => {
+  const write = (world: StreamWorld, id: string) =>
+    world.services.messages.put(writer(world), 't', id, { authorID: 'u', content: [{ text: id }] }, {});
+
+  /** The messages that the reader has in the end: those of the last snapshot, and of events after it. */
+  const shown = ({ parser }: SimulatedSink) => {
+    const last = parser.events.findLastIndex(({ type }) => type === 'snapshot');
+    const [snapshot, ...rest] = parser.events.slice(last);
+    return [...snapshot?.data.messages, ...rest.map(({ data }) => data)].map(({ id }) => id);
+  };
+
+  /** The first list of messages that is read has `page` of what was read, and the world changes meanwhile. */
+  function whileListIsRead(
+    world: StreamWorld,
+    change: () => Promise<void>,
+    page: (at: ThreadPosition) => ThreadPosition,
+  ): void {
+    const { messages } = world.engine.store;
+    const list = messages.list.bind(messages);
+    messages.list = async (...parameters) => {
+      const read = await list(...parameters);
+      messages.list = list;
+      await change();
+      return read === null ? null : { ...read, at: page(read.at) };
+    };
+  }
+
+  test('a reader has all messages after the store came back older, without those that the snapshot had of before', () =>
+    withStreams({}, async (world) => {
+      await seed(world);
+      await write(world, 'a');
+      const { conversationFeed } = world.engine.store;
+      const changesSince = conversationFeed.changesSince.bind(conversationFeed);
+      const positions = conversationFeed.positions.bind(conversationFeed);
+      const olderStore = async () => {
+        // The positions are compared, and differ, so the changes are read, which are none of the feed's position.
+        conversationFeed.positions = async () => {
+          conversationFeed.positions = positions;
+          return new Map();
+        };
+        conversationFeed.changesSince = async (...parameters) => {
+          conversationFeed.changesSince = changesSince;
+          const { epoch } = (await changesSince(...parameters)) as ThreadPosition;
+          return { kind: 'gone', epoch };
+        };
+        await world.pass(2);
+      };
+      whileListIsRead(world, olderStore, ({ epoch, position }) => ({ epoch, position: position + 5 }));
+      const sink = await openMessages(world);
+      await write(world, 'b');
+      await world.pass(3);
+      assert.deepEqual(shown(sink), ['a', 'b']);
+    }));
+
+  test('a reader has all messages after the store began a new epoch', () =>
+    withStreams({}, async (world) => {
+      await seed(world);
+      await write(world, 'a');
+      const newEpoch = () => world.engine.store.transfer.beginEpoch();
+      whileListIsRead(world, newEpoch, (at) => at);
+      const sink = await openMessages(world);
+      await write(world, 'b');
+      await world.pass(3);
+      assert.deepEqual(shown(sink), ['a', 'b']);
+      assert.equal(sink.ended, null);
+    }));
 });
 
 test('a stream of messages whose snapshot cannot be read is rejected with the error of the store, and is not open', () =>

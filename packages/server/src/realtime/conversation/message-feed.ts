@@ -56,6 +56,8 @@ export class MessageFeed extends ConversationFeed {
   readonly #createdAt: number;
   readonly #remembered = new Map<string, Remembered>();
   readonly #update = new Repeated(() => this.#read());
+  /** How often the feed has begun again. What was read before it did leads to no position of now. */
+  #beginnings = 0;
 
   constructor(project: ProjectKey, thread: FollowedThread, at: EventPosition, parts: FeedParts) {
     super(project, at, parts);
@@ -102,6 +104,7 @@ export class MessageFeed extends ConversationFeed {
 
   /** Sends a bounded piece of what came after the reader's position. */
   async #sendMissed(session: EventSession): Promise<void> {
+    const beginning = this.#beginnings;
     const changes = await this.#changesSince(session.position);
     if (changes.kind === 'threadAbsent') {
       session.end(threadNotFound(this.threadId));
@@ -112,7 +115,7 @@ export class MessageFeed extends ConversationFeed {
     } else {
       const events = this.#eventsOf(changes, session.position);
       const text = this.#textFor(session, events, NOWHERE, await this.#threadTexts(changes, [session]));
-      session.position = changes.position;
+      session.position = this.#positionRead(changes.position, beginning);
       session.write(text);
     }
   }
@@ -160,9 +163,15 @@ export class MessageFeed extends ConversationFeed {
     const at = positions.get(this.threadId);
     if (at === undefined) return this.#endAll();
     this.#remembered.clear();
+    this.#beginnings += 1;
     this.at = at;
     this.restartAll();
     this.resumeAll();
+  }
+
+  /** Where a reader is who has what was read: nowhere, if the feed has begun again meanwhile. */
+  #positionRead(position: number, beginning: number): number {
+    return beginning === this.#beginnings ? position : NOWHERE;
   }
 
   #changesSince(position: number) {
@@ -253,6 +262,7 @@ export class MessageFeed extends ConversationFeed {
     const { store, reads, pageTokens } = this.parts;
     const viewer = session.request.viewer?.userId ?? null;
     const list = { ...SNAPSHOT, limit: session.request.snapshotLimit ?? SNAPSHOT.limit };
+    const beginning = this.#beginnings;
     const [page, thread] = await reads.run(this.project, async () => {
       const messages = await store.messages.list(this.project, this.threadId, list);
       // Read second, the thread has every change up to the position of the messages: no event has these changes.
@@ -263,7 +273,7 @@ export class MessageFeed extends ConversationFeed {
       session.end(threadNotFound(this.threadId));
       return textOf([]);
     }
-    session.position = page.at.position;
+    session.position = this.#positionRead(page.at.position, beginning);
     if (page.at.position === this.at.position) for (const message of page.messages) this.#remember(message);
     const listName = [this.project, 'messages', this.threadId, 'descending'];
     const token = pageTokens.next(listName, page.last);
