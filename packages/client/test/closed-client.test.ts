@@ -7,6 +7,8 @@ import { withScriptedSocket } from './support/scripted-socket.ts';
 
 /** An open socket that nothing uses is closed after a second. */
 const IDLE_MS = 1_000;
+/** A token that could not be renewed is requested again after this time. */
+const RENEW_AGAIN_MS = 10_000;
 const LOCATION = { page: 'a' };
 /** `close()` waits for absences for two seconds. */
 const LEAVE_TIMEOUT_MS = 2_000;
@@ -116,6 +118,35 @@ describe('a client that is closed', () => {
           response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
         },
       },
+    );
+  });
+
+  test('a client that is closed while the renewal of its token waits to be repeated requests no token any more', async (context) => {
+    let requested = 0;
+    const token = () => {
+      requested += 1;
+      if (requested > 1) throw new Error('status 500');
+      return 'a.b.c';
+    };
+    await withScriptedSocket(
+      ({ op, send }) => {
+        if (op === 'auth') setImmediate(send, { event: 'expiring', in: 60 });
+        return true;
+      },
+      async ({ client }) => {
+        context.mock.timers.enable({ apis: ['setTimeout'] });
+        await client.presence.watch().next();
+        await until('the renewal has failed', () => {
+          context.mock.timers.tick(1);
+          return requested === 2;
+        });
+        await settled();
+        await client.close();
+        context.mock.timers.tick(RENEW_AGAIN_MS);
+        await settled();
+        assert.equal(requested, 2);
+      },
+      { token },
     );
   });
 
