@@ -1,5 +1,6 @@
 /** What ends while the client connects stays ended. */
 import assert from 'node:assert/strict';
+import process from 'node:process';
 import { describe, test } from 'node:test';
 import { until } from '../../server/test/support/waiting.ts';
 import { errorBody, respond, respondDone, type Script, withAnnouncer } from './support/scripted-server.ts';
@@ -31,6 +32,23 @@ async function settled(): Promise<void> {
 }
 
 describe('a client that is closed', () => {
+  // The first of this file: those that move the clock leave timers behind.
+  test('a client that is closed while it watches and announces has no timer for which a process waits', async () => {
+    await withScriptedSocket(
+      () => true,
+      async ({ client }) => {
+        const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+        const announcement = client.presence.announce({ location: LOCATION });
+        const watching = Array.fromAsync(client.presence.watch());
+        await until('the client is connected', () => client.status.get().state === 'open');
+        await client.close();
+        await Promise.all([announcement.ended, watching]);
+        await settled();
+        assert.equal(timers(), 0);
+      },
+    );
+  });
+
   test('a client that is closed while its token is fetched opens no socket, and its status is closed', async () => {
     const { token, requested, release } = heldToken();
     await withScriptedSocket(
