@@ -1,5 +1,6 @@
 /** What ends while the client connects stays ended. */
 import assert from 'node:assert/strict';
+import process from 'node:process';
 import { describe, test } from 'node:test';
 import { until } from '../../server/test/support/waiting.ts';
 import { errorBody, respond, respondDone, type Script, withAnnouncer } from './support/scripted-server.ts';
@@ -7,6 +8,8 @@ import { withScriptedSocket } from './support/scripted-socket.ts';
 
 /** An open socket that nothing uses is closed after a second. */
 const IDLE_MS = 1_000;
+/** A token that could not be renewed is requested again after this time. */
+const RENEW_AGAIN_MS = 10_000;
 const LOCATION = { page: 'a' };
 /** `close()` waits for absences for two seconds. */
 const LEAVE_TIMEOUT_MS = 2_000;
@@ -29,6 +32,23 @@ async function settled(): Promise<void> {
 }
 
 describe('a client that is closed', () => {
+  // The first of this file: those that move the clock leave timers behind.
+  test('a client that is closed while it watches and announces has no timer for which a process waits', async () => {
+    await withScriptedSocket(
+      () => true,
+      async ({ client }) => {
+        const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+        const announcement = client.presence.announce({ location: LOCATION });
+        const watching = Array.fromAsync(client.presence.watch());
+        await until('the client is connected', () => client.status.get().state === 'open');
+        await client.close();
+        await Promise.all([announcement.ended, watching]);
+        await settled();
+        assert.equal(timers(), 0);
+      },
+    );
+  });
+
   test('a client that is closed while its token is fetched opens no socket, and its status is closed', async () => {
     const { token, requested, release } = heldToken();
     await withScriptedSocket(
@@ -116,6 +136,35 @@ describe('a client that is closed', () => {
           response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
         },
       },
+    );
+  });
+
+  test('a client that is closed while the renewal of its token waits to be repeated requests no token any more', async (context) => {
+    let requested = 0;
+    const token = () => {
+      requested += 1;
+      if (requested > 1) throw new Error('status 500');
+      return 'a.b.c';
+    };
+    await withScriptedSocket(
+      ({ op, send }) => {
+        if (op === 'auth') setImmediate(send, { event: 'expiring', in: 60 });
+        return true;
+      },
+      async ({ client }) => {
+        context.mock.timers.enable({ apis: ['setTimeout'] });
+        await client.presence.watch().next();
+        await until('the renewal has failed', () => {
+          context.mock.timers.tick(1);
+          return requested === 2;
+        });
+        await settled();
+        await client.close();
+        context.mock.timers.tick(RENEW_AGAIN_MS);
+        await settled();
+        assert.equal(requested, 2);
+      },
+      { token },
     );
   });
 

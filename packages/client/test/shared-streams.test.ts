@@ -1,122 +1,30 @@
 /** Tabs of one browser profile that share the streams of a scripted server. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Page } from 'playwright-core';
-import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
-import { suiteResource } from '../../server/test/support/suite-resource.ts';
+import { skipsPages } from '../../server/test/pages/chromium.ts';
 import { until } from '../../server/test/support/waiting.ts';
-import { signClientToken } from '../src/server/index.ts';
-import { type PageSite, withPageSite } from './support/page-site.ts';
-import { type Received, type Script, withScriptedServer } from './support/scripted-server.ts';
-import { errorEvent, SOON, stream, written } from './support/scripted-streams.ts';
-
-/** `watch` begins to watch; `messages` counts what other tabs have published; `suspend` blocks the tab's thread. */
-const PROGRAM = `
-import { RollcallClient } from '/client.js';
-const parameters = new URLSearchParams(location.search);
-window.messages = 0;
-window.channels = [];
-globalThis.BroadcastChannel = class extends BroadcastChannel {
-  constructor(name) {
-    super(name);
-    channels.push(name);
-    this.addEventListener('message', () => { window.messages += 1; });
-  }
-};
-window.client = new RollcallClient({ url: parameters.get('url'), token: parameters.get('token'), socket: false });
-window.events = [];
-window.retries = [];
-const onRetry = ({ code, message }, delayMs) => retries.push({ code, message, delayMs });
-window.watch = async (resource, handle = () => {}, options = {}) => {
-  for await (const event of resource.watch({ ...options, onRetry })) {
-    events.push([event.type, event.id, event.text].filter((part) => part !== undefined).join(' '));
-    await handle(event);
-  }
-};
-window.suspend = () => {
-  const request = new XMLHttpRequest();
-  request.open('GET', parameters.get('url') + '/resume', false);
-  request.send();
-};
-`;
-
-const site = suiteResource<PageSite>((use) => withPageSite(PROGRAM, use));
-
-interface Scene {
-  /** The streams that were opened, in order. */
-  readonly streams: readonly Received[];
-  /** Resolves with a stream once it was opened. */
-  opened(index: number): Promise<Received>;
-  /** A new tab. */
-  tab(): Promise<Page>;
-  /** Lets the suspended tab go on. */
-  resume(): void;
-}
-
-/** Runs `use` with a server that opens every stream and writes nothing. */
-const withScene = async (use: (scene: Scene) => Promise<void>) => {
-  const streams: Received[] = [];
-  let suspended: Received | undefined;
-  const script: Script = (request) => {
-    const { method, url, response } = request;
-    response.setHeader('access-control-allow-origin', '*');
-    response.setHeader('access-control-allow-headers', '*, authorization');
-    if (method === 'OPTIONS') response.writeHead(204).end();
-    else if (url === '/resume') suspended = request;
-    else {
-      stream(request);
-      streams.push(request);
-    }
-  };
-  await withScriptedServer(script, (server) =>
-    visit('about:blank', {}, async ({ page }) => {
-      const token = await signClientToken({
-        projectID: 'p',
-        secret: 's'.repeat(32),
-        userID: 'ada',
-        groupID: 'g',
-      });
-      const address = site.value.address({ url: server.url, token });
-      await use({
-        streams,
-        opened: async (index) => {
-          await until(`stream ${index} was opened`, () => streams.length > index);
-          return streams[index] as Received;
-        },
-        tab: async () => {
-          const tab = await page.context().newPage();
-          await tab.goto(address);
-          await tab.waitForFunction('window.suspend');
-          return tab;
-        },
-        resume: () => suspended?.response.end(),
-      });
-    }),
-  );
-};
-
-const write = ({ response }: Received, ...texts: string[]) => response.write(texts.join(''));
-const snapshot = (id: string) => written(id, 'snapshot', { users: [], messages: [], threads: [] });
-const arrived = (id: string, user: string) => written(id, 'arrived', { id: user, location: {} });
-
-/** Begins to watch presence; does not wait for the end. */
-const watch = (tab: Page, options = '{}') =>
-  tab.evaluate(`void watch(client.presence, undefined, ${options})`);
-
-const shows = async (tab: Page, ...events: string[]) => {
-  await tab.waitForFunction(`events.length >= ${events.length}`);
-  assert.deepEqual(await tab.evaluate('events'), events);
-};
-
-const isOpen = (tab: Page) => tab.waitForFunction("client.status.get().state === 'open'");
+import {
+  arrived,
+  IMPATIENT,
+  isOpen,
+  type Scene,
+  STOP_CLOCK,
+  shows,
+  snapshot,
+  watch,
+  withScene,
+  write,
+} from './support/page-tabs.ts';
+import { errorEvent, SOON } from './support/scripted-streams.ts';
 
 /**
  * Opens a tab that reads the stream from the snapshot `e-0`, and one that follows it from another snapshot.
- * @param before runs in the following tab before it watches
+ * @param before runs in both before they watch
  */
 async function leadAndFollow({ opened, tab }: Scene, id: string, options = '{}', before = '') {
   const leading = await tab();
-  await watch(leading);
+  await leading.evaluate(before);
+  await watch(leading, options);
   const source = await opened(0);
   write(source, snapshot('e-0'));
   await shows(leading, 'snapshot');
@@ -191,23 +99,7 @@ describe('a stream that tabs share', { skip: skipsPages }, () => {
 
   test('a shared stream is read by another tab when its reading tab is suspended, and that tab follows when it resumes', async () => {
     await withScene(async (scene) => {
-      // However long it takes here until the first heartbeat, no time passes for the tab.
-      const stopClock = `
-        window.now = Date.now();
-        window.checks = 0;
-        Date.now = () => { checks += 1; return now; };
-      `;
-      const options = '{ deadAfterMs: 400 }';
-      const { leading, following, source } = await leadAndFollow(scene, 'e-0', options, stopClock);
-      // Heartbeats show that the stream is read.
-      for (const heartbeat of [1, 2, 3]) {
-        const messages = await following.evaluate<number>('messages');
-        write(source, ':\n\n');
-        await following.waitForFunction(`messages > ${messages}`);
-        const checks = await following.evaluate<number>('now += 300, checks');
-        await following.waitForFunction(`checks > ${checks}`);
-        assert.deepEqual(await following.evaluate('retries'), [], `after heartbeat ${heartbeat}`);
-      }
+      const { leading, following } = await leadAndFollow(scene, 'e-0', IMPATIENT, STOP_CLOCK);
       await leading.evaluate('void setTimeout(suspend)');
       await following.evaluate('void (now += 500)');
       await following.waitForFunction('retries.length > 0');
@@ -224,6 +116,86 @@ describe('a stream that tabs share', { skip: skipsPages }, () => {
       await shows(following, 'snapshot', 'arrived bob', 'arrived cyd');
       assert.equal(await leading.evaluate('retries[0].message'), 'another tab reads the stream now');
       assert.equal(scene.streams.length, 4);
+    });
+  });
+
+  test('a shared stream stays open in all of its tabs as long as the server sends heartbeats', async () => {
+    await withScene(async (scene) => {
+      const { leading, following, source } = await leadAndFollow(scene, 'e-0', IMPATIENT, STOP_CLOCK);
+      for (const heartbeat of [1, 2, 3]) {
+        const messages = await following.evaluate<number>('messages');
+        write(source, ':\n\n');
+        await following.waitForFunction(`messages > ${messages}`);
+        for (const tab of [leading, following]) {
+          const checks = await tab.evaluate<number>('now += 300, checks');
+          // The connection is checked, and the stream.
+          await tab.waitForFunction(`checks > ${checks} + 3`);
+          assert.deepEqual(await tab.evaluate('retries'), [], `after heartbeat ${heartbeat}`);
+        }
+      }
+      assert.equal(scene.streams.length, 2);
+    });
+  });
+
+  test('a tab that takes over a shared stream resumes after the ID of the last heartbeat', async () => {
+    await withScene(async (scene) => {
+      const { leading, following, source } = await leadAndFollow(scene, 'e-0');
+      const messages = await following.evaluate<number>('messages');
+      write(source, ':\nid: e-7\n\n');
+      await following.waitForFunction(`messages > ${messages}`);
+      await leading.close();
+      const next = await scene.opened(2);
+      assert.equal(next.headers['last-event-id'], 'e-7');
+    });
+  });
+
+  test('a watch that ends while its tab begins to read a shared stream leaves the stream to other tabs', async () => {
+    await withScene(async ({ opened, tab }) => {
+      const ending = await tab();
+      await ending.evaluate(`
+        const stop = new AbortController();
+        const { request } = LockManager.prototype;
+        LockManager.prototype.request = function (...lock) {
+          stop.abort();
+          return request.apply(this, lock);
+        };
+        watch(client.presence, undefined, { signal: stop.signal });
+      `);
+      const other = await tab();
+      await watch(other);
+      write(await opened(0), snapshot('e-0'));
+      await shows(other, 'snapshot');
+      await isOpen(other);
+      assert.deepEqual(await other.evaluate('retries'), []);
+    });
+  });
+
+  test('a tab of a shared stream is not open before it has its snapshot', async () => {
+    await withScene(async (scene) => {
+      const { following } = await leadAndFollow(scene, 'e-0');
+      const third = await scene.tab();
+      await watch(third);
+      const source = await scene.opened(2);
+      // The tab that reads the stream answers all of them.
+      await following.evaluate("new BroadcastChannel(channels[0]).postMessage({ kind: 'question' })");
+      await third.waitForFunction('messages >= 2');
+      assert.equal(await third.evaluate('client.status.get().state'), 'connecting');
+      write(source, snapshot('e-0'));
+      await isOpen(third);
+    });
+  });
+
+  test('a tab that follows a shared stream calls onOpen once, although other tabs begin to follow it', async () => {
+    await withScene(async (scene) => {
+      const options = '{ onOpen: () => opens.push(events.length) }';
+      const { following, source } = await leadAndFollow(scene, 'e-0', options, 'void (window.opens = [])');
+      const third = await scene.tab();
+      await watch(third);
+      write(await scene.opened(2), snapshot('e-0'));
+      await isOpen(third);
+      write(source, arrived('e-1', 'bob'));
+      await shows(following, 'snapshot', 'arrived bob');
+      assert.deepEqual(await following.evaluate('opens'), [1]);
     });
   });
 
@@ -244,35 +216,6 @@ describe('a stream that tabs share', { skip: skipsPages }, () => {
         assert.equal(code, 'error');
         assert.ok(delayMs <= 4, `${delayMs} ms`);
       }
-    });
-  });
-});
-
-describe('the messages of a thread', { skip: skipsPages }, () => {
-  test('the messages of a thread have a stream in each tab, which appends a text once, and four streams at most', async () => {
-    await withScene(async ({ opened, tab, streams }) => {
-      const tabs = [await tab(), await tab()];
-      const appended = (id: string, text: string) => written(id, 'appended', { id: 'm', text, length: 9 });
-      for (const [index, page] of tabs.entries()) {
-        await page.evaluate("void watch(client.threads.messages('t'))");
-        write(await opened(index), snapshot(`e-${index}`));
-        await shows(page, 'snapshot');
-      }
-      // The first tab has not received the text of e-1 yet, which the snapshot of the second one has.
-      write(streams[0] as Received, appended('e-2', 'one two'));
-      write(streams[1] as Received, appended('e-2', 'two'));
-      await shows(tabs[0] as Page, 'snapshot', 'appended m one two');
-      await shows(tabs[1] as Page, 'snapshot', 'appended m two');
-      const [page] = tabs as [Page];
-      for (const thread of ['u', 'v', 'w'])
-        await page.evaluate(`void watch(client.threads.messages('${thread}'))`);
-      await page.waitForFunction(
-        "client.status.get().reason?.message.startsWith('this browser has 4 streams')",
-      );
-      await opened(3);
-      assert.equal(streams.length, 4);
-      await (tabs[1] as Page).close();
-      await opened(4);
     });
   });
 });

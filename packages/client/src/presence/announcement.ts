@@ -42,7 +42,7 @@ export class Announcement {
   readonly #shared: AnnouncedLocations;
   readonly #options: AnnouncementOptions;
   readonly #everyMs: number;
-  readonly #release: (() => void)[] = [];
+  readonly #release: readonly (() => void)[];
   #end!: (error: RollcallError | null) => void;
   #announced: AnnouncedLocation;
   /** The page is unloaded, or hidden with throttled timers. */
@@ -73,13 +73,13 @@ export class Announcement {
     });
     this.#shared.add(this);
     const leave = () => void this.leave();
-    this.#release.push(
+    this.#release = [
       () => this.#shared.remove(this),
       onPage('pagehide', () => this.#vanish()),
       onPage('pageshow', () => this.#comeBack()),
       onPage('visibilitychange', () => this.#comeBack()),
       listen(options.signal, 'abort', leave),
-    );
+    ];
     if (options.signal?.aborted) leave();
     this.renew();
   }

@@ -293,9 +293,9 @@ export class SocketLink {
 
   #close(): void {
     clearTimeout(this.#timer);
+    this.#timer = undefined;
     clearInterval(this.#check);
     clearTimeout(this.#renewal);
-    this.#timer = undefined;
     this.#open = null;
     this.#socket?.close();
     this.#socket = null;
@@ -303,13 +303,14 @@ export class SocketLink {
 
   #disconnect(): void {
     clearTimeout(this.#idle);
-    for (const release of this.#releasePage) release();
-    this.#releasePage = [];
+    for (const release of this.#releasePage.splice(0)) release();
     this.#close();
     this.#failures = 0;
     this.#hasBeenOpen = false;
     this.#transport.status.report(this, null);
     this.#answer(new RollcallError('aborted', CLOSED));
+    // What is released after close() starts no timer.
+    this.#users.clear();
   }
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import process from 'node:process';
 import { test } from 'node:test';
 import { writeRecords } from '../../src/cli/records/record-output.ts';
 import { withDataDir } from '../support/server.ts';
@@ -32,9 +33,11 @@ test('two runs that write one file at the same time each give it their whole tex
     assert.deepEqual(await readdir(directory), ['backup.jsonl']);
   }));
 
-test('a file that replaces another one is not open to more accounts than that one, unless its mode is given', () =>
+test('a file that replaces another one is open to the same accounts, whatever the umask, unless its mode is given', (context) =>
   withDataDir(async (directory) => {
     await mkdir(directory, { recursive: true });
+    const umask = process.umask(0o077);
+    context.after(() => process.umask(umask));
     const path = join(directory, 'roster.jsonl');
     async function* text() {
       yield 'text\n';
@@ -42,6 +45,7 @@ test('a file that replaces another one is not open to more accounts than that on
     for (const [before, given, after] of [
       [0o600, undefined, 0o600],
       [0o640, undefined, 0o640],
+      [0o664, undefined, 0o664],
       [0o644, 0o600, 0o600],
     ] as const) {
       await writeFile(path, 'before');

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createWriteStream, fstatSync } from 'node:fs';
-import { readlink, realpath, rename, rm, stat } from 'node:fs/promises';
+import { chmod, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import process from 'node:process';
 import { Readable, type Writable } from 'node:stream';
@@ -70,12 +70,15 @@ async function replaceFile(
   { gzip, mode }: RecordOutput,
 ): Promise<void> {
   const file = await linkedFile(path);
-  const permissions = mode ?? (await modeOf(file));
+  const replaced = mode === undefined ? await modeOf(file) : null;
+  const permissions = mode ?? replaced;
   // Of this run alone: another one can write to the same path.
   const partial = `${file}.${randomUUID()}.partial`;
   try {
     const options = { flags: 'wx', flush: true, ...(permissions !== null && { mode: permissions }) };
     await write(text, gzip, createWriteStream(partial, options));
+    // The umask took some of it away when the file was created.
+    if (replaced !== null) await chmod(partial, replaced);
     await rename(partial, file);
   } catch (error) {
     await rm(partial, { force: true });
