@@ -5,7 +5,7 @@ import type { ChangeReading, ChangeRecord } from '../store/ports/changes.ts';
 import type { Store } from '../store/store.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import { type ChangeFilter, matchesChange, matchesRecord } from './change-filter.ts';
-import { type ChangePosition, positionText } from './change-position.ts';
+import { type ChangePosition, type ChangeStart, positionText } from './change-position.ts';
 import { ServiceError } from './service-error.ts';
 
 /** Records that are read and searched at once: a few milliseconds. */
@@ -43,21 +43,8 @@ export class ChangeFeed {
   }
 
   /** A position to begin at: null is before the oldest change that is stored. @throws ServiceError 410 */
-  async begin(project: ProjectKey, from: ChangePosition | null): Promise<ChangePosition> {
-    const reading = await this.#store.changes.read(project, from?.position ?? 0, 1);
-    if (from !== null) requireStored(from, reading);
-    return from ?? { epoch: reading.epoch, position: reading.removedTo, index: 0 };
-  }
-
-  /** A position that was stored apart from its epoch. @throws ServiceError 410 where changes after it were removed */
-  async resume(
-    project: ProjectKey,
-    { position, index }: Omit<ChangePosition, 'epoch'>,
-  ): Promise<ChangePosition> {
-    const reading = await this.#store.changes.read(project, position, 1);
-    const from = { epoch: reading.epoch, position, index };
-    requireStored(from, reading);
-    return from;
+  async begin(project: ProjectKey, from: ChangeStart | null): Promise<ChangePosition> {
+    return startIn(await this.#store.changes.read(project, from?.position ?? 0, 1), from);
   }
 
   /**
@@ -67,7 +54,7 @@ export class ChangeFeed {
    */
   chunk(
     project: ProjectKey,
-    from: ChangePosition | null,
+    from: ChangeStart | null,
     filter: ChangeFilter,
     limit: number,
   ): Promise<ChangeChunk> {
@@ -80,15 +67,14 @@ export class ChangeFeed {
 
   async #read(
     project: ProjectKey,
-    from: ChangePosition | null,
+    from: ChangeStart | null,
     filter: ChangeFilter,
     limit: number,
   ): Promise<ChangeChunk> {
     const reading = await this.#store.changes.read(project, from?.position ?? 0, RECORDS_AT_ONCE);
-    if (from !== null) requireStored(from, reading);
+    let position = startIn(reading, from);
     const { epoch, newest, records } = reading;
     const found: FoundChange[] = [];
-    let position = from ?? { epoch, position: reading.removedTo, index: 0 };
     let skipped = position.index;
     for (const record of records) {
       const isMatch = matchesRecord(filter, record);
@@ -111,11 +97,15 @@ const positionAfter = (epoch: string, { position, changes }: ChangeRecord, index
     ? { epoch, position, index: 0 }
     : { epoch, position: position - 1, index: index + 1 };
 
-/** Needs a reading of the record after the position: a position within it is before its last change. */
-function requireStored({ epoch, position, index }: ChangePosition, reading: ChangeReading): void {
-  const { newest, removedTo, records } = reading;
+/** Needs a reading of the record after the position: a position within it is before its last change. @throws ServiceError 410 */
+function startIn(reading: ChangeReading, from: ChangeStart | null): ChangePosition {
+  const { epoch, newest, removedTo, records } = reading;
+  if (from === null) return { epoch, position: removedTo, index: 0 };
+  const start = { epoch, ...from };
+  const { position, index } = start;
   const isAhead = position > newest || (index > 0 && index >= (records[0]?.changes.length ?? 0));
-  if (epoch !== reading.epoch || position < removedTo || isAhead) throw changesGone();
+  if (start.epoch !== epoch || position < removedTo || isAhead) throw changesGone();
+  return start;
 }
 
 /** The changes after a position are not stored any more, or it is none of this store. */

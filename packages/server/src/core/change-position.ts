@@ -7,6 +7,9 @@ export interface ChangePosition {
   readonly index: number;
 }
 
+/** Where a reader begins. A position that was stored apart from its epoch is one of the store's epoch. */
+export type ChangeStart = Omit<ChangePosition, 'epoch'> & Partial<ChangePosition>;
+
 const POSITION = /^([0-9a-z]{1,64})-(0|[1-9]\d{0,14})-(0|[1-9]\d{0,8})$/;
 
 /** The text of a position, which is also the ID of the change before it. */

@@ -22,11 +22,6 @@ export class WebhookFilter {
     const types = past === undefined ? this.#types : past.types;
     return types?.has(type) ?? true;
   }
-
-  /** How many of the past types decide about records after the position. */
-  pastTypesAfter(position: number): number {
-    return this.#past.filter(({ until }) => until > position).length;
-  }
 }
 
 /** A name that this version does not know matches no change. */

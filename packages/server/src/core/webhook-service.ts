@@ -5,7 +5,7 @@ import type { Store } from '../store/store.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Writer } from './caller.ts';
 import { type ChangeFeed, changesGone } from './change-feed.ts';
-import type { ChangePosition } from './change-position.ts';
+import type { ChangePosition, ChangeStart } from './change-position.ts';
 import type { Clock } from './clock.ts';
 import { requireFound, webhookNotFound } from './errors.ts';
 import { ServiceError } from './service-error.ts';
@@ -142,14 +142,14 @@ export class WebhookService {
   /** @throws ServiceError 410 where the webhook cannot go on where it stopped */
   async #requireStart(project: ProjectKey, { start }: WebhookRecord): Promise<void> {
     if (start === 'lost') throw changesGone();
-    await this.#parts.changes.resume(project, start);
+    await this.#parts.changes.begin(project, start);
   }
 
   /** Where changes were removed, also meanwhile, those that are left are counted. */
   async #countWaiting(project: ProjectKey, webhook: WebhookRecord): Promise<number> {
     const filter = new WebhookFilter(webhook);
     const { start } = webhook;
-    let from = start === 'lost' ? null : await unlessGone(this.#parts.changes.resume(project, start));
+    let from: ChangeStart | null = start === 'lost' ? null : start;
     let waiting = 0;
     for (let searched = 0; searched < CHUNKS_SEARCHED; searched += 1) {
       const chunk = await unlessGone(this.#parts.changes.chunk(project, from, {}, Number.POSITIVE_INFINITY));

@@ -140,8 +140,7 @@ export function planStep(id: string, { version, pastTypes }: LeasedWebhook, step
     step.isFailing === true ||
     step.failed !== undefined ||
     (step.next !== undefined && next === undefined);
-  const stored = parsePastTypes(pastTypes);
-  const left = stored.slice(stored.length - Math.min(stored.length, step.pastTypesLeft));
+  const left = parsePastTypes(pastTypes).filter(([until]) => until > step.position);
   return {
     ...{ moved, next, failed, isFailing: isFailing === true },
     pastTypes: isCurrent ? JSON.stringify(left) : pastTypes,

@@ -3,7 +3,7 @@ import { limits } from '@rollcall/protocol';
 import { Semaphore } from '../concurrency/semaphore.ts';
 import { SingleFlight } from '../concurrency/single-flight.ts';
 import type { ChangeChunk, ChangeFeed } from '../core/change-feed.ts';
-import { type ChangePosition, positionText, readPosition } from '../core/change-position.ts';
+import { type ChangePosition, type ChangeStart, readPosition } from '../core/change-position.ts';
 import type { Clock } from '../core/clock.ts';
 import type { WebhookFilter } from '../core/webhook-filter.ts';
 import type { ClaimedWebhook, FixedDelivery, StoredPosition } from '../store/ports/webhooks.ts';
@@ -44,7 +44,7 @@ export class DeliveryWriter {
 
   /** @throws ServiceError 410 where changes after the position were removed */
   async compose(webhook: Webhook, filter: WebhookFilter, from: StoredPosition): Promise<Composed> {
-    let position = await this.#feed.resume(webhook.project, from);
+    let position: ChangeStart = from;
     let isOutdated = false;
     for (let searched = 1; ; searched += 1) {
       const chunk = await this.#read(webhook.project, position);
@@ -61,8 +61,8 @@ export class DeliveryWriter {
     }
   }
 
-  #read(project: ProjectKey, from: ChangePosition): Promise<ChangeChunk> {
-    return this.#shared.run(`${project} ${positionText(from)}`, () =>
+  #read(project: ProjectKey, from: ChangeStart): Promise<ChangeChunk> {
+    return this.#shared.run(`${project} ${from.epoch} ${from.position} ${from.index}`, () =>
       this.#reads.run(project, () => this.#feed.chunk(project, from, {}, Number.POSITIVE_INFINITY)),
     );
   }

@@ -27,7 +27,7 @@ export interface RunParts {
   repeats(dueAt: number): void;
 }
 
-type Step = Omit<WebhookStep, 'version' | 'pastTypesLeft'>;
+type Step = Omit<WebhookStep, 'version' | 'position'>;
 
 /** Delivers for one webhook that is leased, one delivery after the other, until there is nothing to send or one fails. */
 export class WebhookRun {
@@ -210,10 +210,10 @@ export class WebhookRun {
   #advance(step: Step) {
     const { store, writes } = this.#parts;
     const { project, id, lease, version } = this.webhook;
-    const pastTypesLeft = this.#filter.pastTypesAfter((step.next?.end ?? this.#position).position);
+    const { position } = step.next?.end ?? this.#position;
     return writes.run(
       { ...BY_SERVICE, project },
-      (context) => store.webhooks.advance(project, id, lease, { ...step, version, pastTypesLeft }, context),
+      (context) => store.webhooks.advance(project, id, lease, { ...step, version, position }, context),
       {},
     );
   }

@@ -58,7 +58,8 @@ test('changes are removed within ten minutes after ROLLCALL_CHANGES_SECONDS, and
 test('a webhook counts the changes that are left where others are removed while it counts', () =>
   withAuth(async ({ store, clock, project }) => {
     const put = (id: string) => store.users.put(project.key, id, {}, writeContext(clock, BY_TEST));
-    await put('first');
+    // More than the first 500 records, which are read at once.
+    await Promise.all(Array.from({ length: 600 }, (_, index) => put(`u${index}`)));
     const webhook = { url: 'https://receiver.invalid', secret: 's', start: { position: 0, index: 0 } };
     await store.webhooks.put(project.key, 'w', webhook, 1, writeContext(clock, BY_TEST));
     clock.move(HOUR_MS);

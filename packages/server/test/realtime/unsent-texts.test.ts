@@ -16,7 +16,7 @@ const FRAME_LENGTH = eventBlock({ name: 'x', id: '', data: '' }).length;
 const USERS = Array.from({ length: 128 }, (_, index) => `u${index + 1_000}`);
 
 const textOfBytes = (bytes: number, isCurrent = false) =>
-  textOf([{ name: 'x', id: '', data: 'x'.repeat(bytes) }], isCurrent);
+  Object.assign(textOf([{ name: 'x', id: '', data: 'x'.repeat(bytes) }]), { isCurrent });
 const ofMegabytes = (count: number, isCurrent = false) => textOfBytes(count * MB - FRAME_LENGTH, isCurrent);
 
 describe('readers who stall in the middle of a snapshot', () => {

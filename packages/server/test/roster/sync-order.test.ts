@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import type { LineOrigin } from '../../src/cli/records/record-line.ts';
 import { type Batch, type BatchLimits, planBatches } from '../../src/cli/roster/batch-planner.ts';
 import { RunStopped, runBatches } from '../../src/cli/roster/batch-runner.ts';
 import { type Entry, entryOf, type Kind } from '../../src/cli/roster/roster-entry.ts';
@@ -38,13 +39,13 @@ class Notes implements LineReport {
   readonly changes: Changes[] = [];
   readonly rejections = new Map<number, string>();
 
-  applied(_entries: readonly Entry[], changes: Changes): void {
+  applied(changes: Changes): void {
     this.changes.push(changes);
   }
 
-  rejected({ origin }: Entry, reason: string): void {
-    assert.ok(!this.rejections.has(origin.line), `line ${origin.line} is rejected twice`);
-    this.rejections.set(origin.line, reason);
+  rejected({ line }: LineOrigin, reason: string): void {
+    assert.ok(!this.rejections.has(line), `line ${line} is rejected twice`);
+    this.rejections.set(line, reason);
   }
 }
 
@@ -74,8 +75,8 @@ function sequentially(entries: readonly Entry[]) {
   const notes = new Notes();
   for (const entry of entries) {
     const verdict = model.apply([entry]);
-    if (verdict.kind === 'applied') notes.applied([entry], verdict.changes);
-    else notes.rejected(entry, verdict.reason);
+    if (verdict.kind === 'applied') notes.applied(verdict.changes);
+    else notes.rejected(entry.origin, verdict.reason);
   }
   return { state: model.state, rejections: notes.rejections, changes: sumOf(notes.changes) };
 }

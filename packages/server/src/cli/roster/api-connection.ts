@@ -38,6 +38,7 @@ const TOO_MANY_REQUESTS = 429;
 const LIMITED_PAUSE_MIN_MS = 500;
 /** How often it is noted that requests are above the rate limit. */
 const LIMIT_NOTED_MS = 60_000;
+const NOT_FOUND = new Set(['user_not_found', 'group_not_found', 'thread_not_found', 'message_not_found']);
 const TEMPORARY_STATUSES = new Set([TOO_MANY_REQUESTS, 500, 502, 503, 504]);
 
 /**
@@ -72,6 +73,13 @@ export class ApiConnection {
         onRetry(`${outcome.failure}; trying again in ${pause / 1_000} s`);
       await this.#wait(pause);
     }
+  }
+
+  /** What is at the path; null where the server has no such user, group, thread or message. @throws ApiError */
+  async find<Found>(path: string): Promise<Found | null> {
+    const answer = await this.request('GET', path);
+    if (NOT_FOUND.has(errorOf(answer.json).error)) return null;
+    return expectOk(answer).json as Found;
   }
 
   /** Whether to note that the rate limit is exceeded: once a minute, however many requests are. */

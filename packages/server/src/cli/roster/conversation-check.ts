@@ -11,7 +11,7 @@ import { validationError } from '../../core/validation-error.ts';
 import { fixedOfThread, groupError, messageError } from '../../store/conversation-writes.ts';
 import { idSample } from '../../store/outcomes.ts';
 import type { StoredMessageWrite } from '../../store/ports/messages.ts';
-import { type ApiConnection, errorOf, expectOk } from './api-connection.ts';
+import type { ApiConnection } from './api-connection.ts';
 import { pathSegment } from './api-path.ts';
 import type { CheckedRoster } from './checked-roster.ts';
 import { comparable } from './comparable.ts';
@@ -162,7 +162,7 @@ export class ConversationCheck {
   async #findThread(id: string, path: string): Promise<FoundThread | null> {
     const known = this.#threads.get(id);
     if (known !== undefined) return known;
-    const thread = await this.#find<Thread>(path);
+    const thread = await this.#connection.find<Thread>(path);
     if (thread === null) return null;
     const { groupID, name, url, location, metadata, resolved, createdTimestamp } = thread;
     const fields = digests({ groupID, name, url, location, metadata, resolved, createdTimestamp });
@@ -172,7 +172,7 @@ export class ConversationCheck {
   }
 
   async #findMessage(path: string): Promise<FoundMessage | null> {
-    const message = await this.#find<Message>(path);
+    const message = await this.#connection.find<Message>(path);
     if (message === null) return null;
     const { authorID, type, content, url, metadata, createdTimestamp, deletedTimestamp } = message;
     const deleted = deletedTimestamp !== null;
@@ -180,15 +180,7 @@ export class ConversationCheck {
     const fields = digests({ authorID, type, url, createdTimestamp, deleted, ...hidden });
     return { authorId: authorID, createdAt: Date.parse(createdTimestamp), fields };
   }
-
-  async #find<Found>(path: string): Promise<Found | null> {
-    const answer = await this.#connection.request('GET', path);
-    if (ABSENT.has(errorOf(answer.json).error)) return null;
-    return expectOk(answer).json as Found;
-  }
 }
-
-const ABSENT = new Set(['thread_not_found', 'message_not_found']);
 
 const agree = (fields: Fields, update: object) =>
   Object.entries(digests(update)).every(([name, value]) => (fields[name] ?? value) === value);

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Group, GroupEntry, Static, User } from '@rollcall/protocol';
-import { type ApiConnection, errorOf, expectOk } from './api-connection.ts';
+import type { ApiConnection } from './api-connection.ts';
 import { pathSegment } from './api-path.ts';
 import { type ConversationCounts, exportConversations } from './conversation-export.ts';
 import { lineText, metadataOf } from './line-text.ts';
@@ -26,9 +26,13 @@ export async function* exportRoster(
     counts.users += users.length;
     yield users.map(userLine).join('');
   }
-  const groups = Readable.from(groupIds(connection)).map((id) => readGroup(connection, id), { concurrency });
-  for await (const [group] of groups as AsyncIterable<Group[]>) {
-    if (group === undefined) continue;
+  const groups = Readable.from(groupIds(connection)).map(
+    async (id) => [await connection.find(`/v1/groups/${pathSegment(id)}`)],
+    { concurrency },
+  );
+  for await (const [group] of groups as AsyncIterable<[Group | null]>) {
+    // It was deleted since it was listed.
+    if (group === null) continue;
     counts.groups += 1;
     yield groupLine(group);
   }
@@ -38,13 +42,6 @@ export async function* exportRoster(
 async function* groupIds(connection: ApiConnection): AsyncGenerator<string> {
   for await (const page of listPages(connection, '/v1/groups'))
     for (const { id } of page as Static<typeof GroupEntry>[]) yield id;
-}
-
-/** Empty where the group was deleted since it was listed. */
-async function readGroup(connection: ApiConnection, id: string): Promise<Group[]> {
-  const answer = await connection.request('GET', `/v1/groups/${pathSegment(id)}`);
-  if (answer.status === 401 && errorOf(answer.json).error === 'group_not_found') return [];
-  return [expectOk(answer).json as Group];
 }
 
 /** Fields with default values are left out, so that an imported file is exported as it was. */

@@ -1,5 +1,5 @@
 import type { Group, Status, User } from '@rollcall/protocol';
-import { type ApiConnection, errorOf, expectOk } from './api-connection.ts';
+import type { ApiConnection } from './api-connection.ts';
 import { pathSegment } from './api-path.ts';
 import type { CheckedRoster } from './checked-roster.ts';
 
@@ -34,7 +34,7 @@ export class RosterReading {
     if (checked !== undefined) return checked.includes(user);
     let members = this.#members;
     if (members?.group !== group) {
-      const found = await this.#find<Group>('groups', group);
+      const found = await this.#connection.find<Group>(`/v1/groups/${pathSegment(group)}`);
       members = { group, users: new Set(found?.members) };
       this.#members = members;
     }
@@ -45,16 +45,10 @@ export class RosterReading {
     const read = this.#statuses[kind];
     let status = read.get(id);
     if (status === undefined) {
-      status = (await this.#find<User | Group>(kind, id))?.status ?? null;
+      const found = await this.#connection.find<User | Group>(`/v1/${kind}/${pathSegment(id)}`);
+      status = found?.status ?? null;
       read.set(id, status);
     }
     return status;
-  }
-
-  async #find<Found>(kind: 'users' | 'groups', id: string): Promise<Found | null> {
-    const answer = await this.#connection.request('GET', `/v1/${kind}/${pathSegment(id)}`);
-    const { error } = errorOf(answer.json);
-    if (answer.status !== 200 && (error === 'user_not_found' || error === 'group_not_found')) return null;
-    return expectOk(answer).json as Found;
   }
 }

@@ -1,4 +1,5 @@
 import type { ChangeCounts } from '@rollcall/protocol';
+import type { LineOrigin } from '../records/record-line.ts';
 import type { Entry } from './roster-entry.ts';
 
 /** The outcome of a request, or in a dry run the expected one. */
@@ -18,8 +19,8 @@ export type Verdict =
 export type Submit = (entries: readonly Entry[]) => Promise<Verdict>;
 
 export interface LineReport {
-  applied(entries: readonly Entry[], changes: Changes): void;
-  rejected(entry: Entry, reason: string): void;
+  applied(changes: Changes): void;
+  rejected(origin: LineOrigin, reason: string): void;
 }
 
 /**
@@ -34,8 +35,8 @@ export async function submitLines(
 ): Promise<void> {
   const verdict = await submit(entries);
   const [only] = entries;
-  if (verdict.kind === 'applied') report.applied(entries, verdict.changes);
-  else if (only !== undefined && entries.length === 1) report.rejected(only, verdict.reason);
+  if (verdict.kind === 'applied') report.applied(verdict.changes);
+  else if (only !== undefined && entries.length === 1) report.rejected(only.origin, verdict.reason);
   else for (const part of partsOf(entries, verdict)) await submitLines(part, submit, report);
 }
 

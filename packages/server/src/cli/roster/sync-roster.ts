@@ -85,7 +85,7 @@ function sendable<Read>(read: () => Read | null, origin: LineOrigin, tally: Sync
     return read();
   } catch (error) {
     if (!(error instanceof LineError)) throw error;
-    tally.rejectedLine(origin, error.message);
+    tally.rejected(origin, error.message);
     return null;
   }
 }
@@ -131,7 +131,7 @@ class SyncTally implements LineReport {
     this.#display.update(this.#progress);
   }
 
-  applied(_entries: readonly Entry[], { users, groups }: Changes): void {
+  applied({ users, groups }: Changes): void {
     addTo(this.#counts.users, users);
     addTo(this.#counts.groups, groups);
     this.#display.update(this.#progress);
@@ -139,15 +139,11 @@ class SyncTally implements LineReport {
 
   /** Counts a line about a thread or a message. */
   ended({ kind, origin }: ConversationEntry, outcome: LineOutcome): void {
-    if (typeof outcome === 'object') this.rejectedLine(origin, outcome.rejected);
+    if (typeof outcome === 'object') this.rejected(origin, outcome.rejected);
     else this.#counts[`${kind}s`][outcome] += 1;
   }
 
-  rejected({ origin }: Entry, reason: string): void {
-    this.rejectedLine(origin, reason);
-  }
-
-  rejectedLine({ file, line }: LineOrigin, reason: string): void {
+  rejected({ file, line }: LineOrigin, reason: string): void {
     this.#rejected += 1;
     this.#display.note(`${file}:${line}: rejected: ${reason}`);
   }

@@ -11,7 +11,7 @@ import {
   type PresenceWatcher,
   WATCH_LEASE_MS,
 } from '../presence-store.ts';
-import { detachString } from './detach.ts';
+import { detached } from './detached.ts';
 import { EventHistory } from './event-history.ts';
 
 /** A watcher of the events after `after`. */
@@ -36,7 +36,7 @@ export class GroupLog implements PresenceScope {
 
   constructor({ project, groupId }: PresenceScope, now: number) {
     this.project = project;
-    this.groupId = detachString(groupId);
+    this.groupId = detached(groupId);
     this.#leaseEndsAt = now + WATCH_LEASE_MS;
   }
 

@@ -28,7 +28,7 @@ import {
 import { regionName } from '../region-name.ts';
 import { ScopedMap } from '../scoped-map.ts';
 import { Deadlines } from './deadlines.ts';
-import { detachedClone, detachString } from './detach.ts';
+import { detached } from './detached.ts';
 import { GroupLogs } from './group-logs.ts';
 import { Lease, type Presence } from './presence.ts';
 import { PresenceRecords } from './presence-records.ts';
@@ -157,7 +157,7 @@ class MemoryPresence implements PresenceStore {
     const log = this.#logs.find(scope, now);
     if (log === undefined) return;
     for (const some of slices(userIds, REMOVED_PER_EVENT))
-      log.append({ type: 'usersRemoved', userIds: detachedClone(some) });
+      log.append({ type: 'usersRemoved', userIds: detached(some) });
   }
 
   async removeGroup(scope: PresenceScope, now: number): Promise<void> {
@@ -203,7 +203,7 @@ class MemoryPresence implements PresenceStore {
   }
 
   async publish(scope: PresenceScope, event: GroupEvent, now: number, upTo?: number): Promise<void> {
-    this.#logs.find(scope, now)?.append(detachedClone(event), upTo);
+    this.#logs.find(scope, now)?.append(detached(event), upTo);
   }
 
   async snapshot(reading: Parameters<PresenceStore['snapshot']>[0]): Promise<PresenceSnapshot> {
@@ -280,7 +280,7 @@ class MemoryPresence implements PresenceStore {
   }
 
   #addGroup({ project, groupId }: PresenceScope): PresentGroup {
-    const group = new PresentGroup(project, detachString(groupId), this.#tally);
+    const group = new PresentGroup(project, detached(groupId), this.#tally);
     this.#groups.add(group);
     return group;
   }

@@ -1,6 +1,6 @@
 import type { Json } from '../../values/json.ts';
 import type { Deadlines } from './deadlines.ts';
-import { detachString } from './detach.ts';
+import { detached } from './detached.ts';
 import { Lease, type Presence, type PresenceRecord } from './presence.ts';
 
 /** The deadlines, leases and data of presences. */
@@ -96,7 +96,7 @@ export class PresenceRecords {
       this.renewLease(known, expiresAt);
       return known;
     }
-    const lease = new Lease(group, detachString(name), expiresAt);
+    const lease = new Lease(group, detached(name), expiresAt);
     group.leases.set(lease.name, lease);
     this.#deadlines.add(lease);
     return lease;

@@ -1,6 +1,6 @@
 import type { Json } from '../../values/json.ts';
 import type { LeaveReason, PresenceChange, PresenceUpdate } from '../presence-store.ts';
-import { detachString } from './detach.ts';
+import { detached } from './detached.ts';
 import { excessOf } from './excess.ts';
 import type { GroupLogs } from './group-logs.ts';
 import { type Directory, Presence } from './presence.ts';
@@ -97,7 +97,7 @@ export class Transitions {
     const isOwnRegion = regionText === update.location;
     const region = isOwnRegion ? location : (directory.textOf(regionText) ?? regionText);
     const presence = new Presence(group, membership, region, location, update.expiresAt);
-    if (update.connection !== undefined) presence.record = newRecord(detachString(update.connection));
+    if (update.connection !== undefined) presence.record = newRecord(detached(update.connection));
     group.add(presence);
     this.#records.renew(presence, update.lease, update.expiresAt);
     this.#records.setData(presence, update.data ?? null);
@@ -181,5 +181,5 @@ export class Transitions {
 
 function sharedUserId(directory: Directory, userId: string): string {
   for (const presence of directory.of(userId)) return presence.userId;
-  return detachString(userId);
+  return detached(userId);
 }

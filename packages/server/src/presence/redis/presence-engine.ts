@@ -1,12 +1,10 @@
 import type { RedisConnection } from '../../redis/redis-connection.ts';
-import type { RedisScript } from '../../redis/redis-script.ts';
 import type { PresenceScope } from '../presence-store.ts';
 import { PresenceKeys } from './presence-keys.ts';
 import { type PresenceScripts, presenceScripts } from './presence-scripts.ts';
 
 type OnIndex = 'addToIndex' | 'claim' | 'reschedule';
-type OnGroups = 'set';
-type OnGroup = Exclude<keyof PresenceScripts, OnIndex | OnGroups>;
+type OnGroup = Exclude<keyof PresenceScripts, OnIndex | 'set'>;
 
 /** The scripts of presence and the keys that they work on. */
 export class PresenceEngine {
@@ -30,19 +28,15 @@ export class PresenceEngine {
     now: number,
     ...args: readonly (string | number)[]
   ): Promise<unknown> {
-    return this.#run(this.#scripts[name], this.keys.ofGroup(scope), [now, ...args]);
+    return this.connection.run(this.#scripts[name], this.keys.ofGroup(scope), [now, ...args]);
   }
 
-  /** Runs a script on several groups of one slot, a step for each. Sent at once: the steps are a whole batch already. */
-  onGroups(name: OnGroups, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
-    return this.connection.run(this.#scripts[name], keys, args, 'now');
+  /** Runs `set` on several groups of one slot, a step for each. Sent at once: the steps are a whole batch already. */
+  set(keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+    return this.connection.run(this.#scripts.set, keys, args, 'now');
   }
 
   onIndex(name: OnIndex, key: string, ...args: readonly (string | number)[]) {
-    return this.#run(this.#scripts[name], [key], args);
-  }
-
-  #run(script: RedisScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
-    return this.connection.run(script, keys, args);
+    return this.connection.run(this.#scripts[name], [key], args);
   }
 }

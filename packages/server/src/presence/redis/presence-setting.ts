@@ -103,7 +103,7 @@ export class PresenceSetting {
       else if (!isPlain(update)) args.push('', '');
       if (!isPlain(update)) args.push(lease, data ?? 'null', condition);
     }
-    const replies = (await this.#engine.onGroups('set', names, args)) as (Reply | Error)[];
+    const replies = (await this.#engine.set(names, args)) as (Reply | Error)[];
     return replies.map((reply) => (reply instanceof Error ? redisFailure(reply) : reply));
   }
 

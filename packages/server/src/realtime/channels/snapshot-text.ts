@@ -3,7 +3,7 @@ import { compareCodePoints } from '@rollcall/protocol';
 import { snapshotFrame } from '../../wire/event-text.ts';
 import { watchedSnapshot, watchHead } from '../../wire/socket-frames.ts';
 import { partsOf, type TextPart } from '../text/entry-texts.ts';
-import { FramedPieces, PartPieces } from '../text/part-pieces.ts';
+import { framedPieces, PartPieces } from '../text/part-pieces.ts';
 import { PIECE_MAX_BYTES, type Pieces, type Text } from '../text/pieces.ts';
 import type { FeedState } from '../views/feed-state.ts';
 import type { FilteredView } from '../views/filtered-view.ts';
@@ -61,7 +61,7 @@ class SnapshotText implements Text {
 
   frames(watch: string): Pieces {
     this.#frames ??= this.#within(watchedSnapshot(this.#id));
-    return new FramedPieces(Buffer.from(watchHead(watch)), this.#frames);
+    return framedPieces(Buffer.from(watchHead(watch)), this.#frames);
   }
 
   #within({ head, tail }: { readonly head: string; readonly tail: string }): PartPieces {

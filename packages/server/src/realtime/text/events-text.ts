@@ -4,9 +4,8 @@ import type { StreamEvent } from '../../wire/stream-event.ts';
 import { groupedPieces, PIECE_MAX_BYTES, type Pieces, slicedPieces, type Text } from './pieces.ts';
 import { storedBytes } from './stored-bytes.ts';
 
-/** The text of these events; `isCurrent` until it is set otherwise. No events are no pieces. */
-export const textOf = (events: readonly StreamEvent[], isCurrent = false): Text =>
-  new EventsText(events, isCurrent);
+/** The text of these events. No events are no pieces. */
+export const textOf = (events: readonly StreamEvent[]): Text => new EventsText(events);
 
 /** A comment of server-sent events; a socket is sent nothing. */
 export function commentOf(comment: string): Text {
@@ -24,16 +23,15 @@ const NO_PIECES = groupedPieces([]);
 
 /** Each transport's bytes are made when its first reader needs them. */
 class EventsText implements Text {
-  isCurrent: boolean;
+  isCurrent = false;
   readonly #events: readonly StreamEvent[];
   #bytes: Buffer | null = null;
   #sse: Pieces | null = null;
   /** Of the last watch: most pages number theirs alike. */
   #frames: { readonly watch: string; readonly pieces: Pieces } | null = null;
 
-  constructor(events: readonly StreamEvent[], isCurrent: boolean) {
+  constructor(events: readonly StreamEvent[]) {
     this.#events = events;
-    this.isCurrent = isCurrent;
   }
 
   get length(): number {

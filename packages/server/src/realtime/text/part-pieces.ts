@@ -57,23 +57,15 @@ function piecesOf(parts: readonly TextPart[]): readonly Piece[] {
 }
 
 /** One message of a watch. Each piece is a fragment; with several pieces, the number of the message is a fragment too. */
-export class FramedPieces implements Pieces {
-  readonly #head: Buffer;
-  readonly #rest: Pieces;
-
-  constructor(head: Buffer, rest: Pieces) {
-    this.#head = head;
-    this.#rest = rest;
-  }
-
-  get count(): number {
-    return this.#rest.count;
-  }
-
-  piece(index: number): Buffer {
-    const bytes = this.#rest.piece(index);
-    if (this.count === 1) return frameOf([this.#head, bytes]);
-    const fragment = frameOf([bytes], false, index === this.count - 1);
-    return index === 0 ? Buffer.concat([frameOf([this.#head], true, false), fragment]) : fragment;
-  }
+export function framedPieces(head: Buffer, rest: Pieces): Pieces {
+  const { count } = rest;
+  return {
+    count,
+    piece(index) {
+      const bytes = rest.piece(index);
+      if (count === 1) return frameOf([head, bytes]);
+      const fragment = frameOf([bytes], false, index === count - 1);
+      return index === 0 ? Buffer.concat([frameOf([head], true, false), fragment]) : fragment;
+    },
+  };
 }

@@ -102,9 +102,9 @@ export interface WebhookStep {
   readonly next?: FixedDelivery;
   /** Ends the lease. */
   readonly isReleased?: true;
-  /** The version of the webhook that the step was made with, and how many of its past types matter after them. */
+  /** The version of the webhook that the step was made with, and the position that it has passed: earlier past types end. */
   readonly version: number;
-  readonly pastTypesLeft: number;
+  readonly position: number;
 }
 
 export interface WebhookStepOutcome {

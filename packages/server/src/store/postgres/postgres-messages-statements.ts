@@ -13,10 +13,9 @@ const COUNT = `
     revision = $8
   WHERE project_id = $1 AND thread_no = $2`;
 
-export const COUNTS = ['userMessages', 'actionMessages', 'deletedMessages'] as const;
-
 /** Stores the position of the thread, its counts, the time of its latest message, and its revision. */
 export function countCall(project: ProjectKey, thread: LockedThread, revision: string): Call {
-  const counts = COUNTS.map((name) => thread[name]);
-  return [COUNT, project, thread.threadNo, thread.position, ...counts, thread.lastMessageAt, revision];
+  const { threadNo, position, userMessages, actionMessages, deletedMessages, lastMessageAt } = thread;
+  const counts = [userMessages, actionMessages, deletedMessages];
+  return [COUNT, project, threadNo, position, ...counts, lastMessageAt, revision];
 }

@@ -4,6 +4,7 @@ import {
   changedMessage,
   changedMessageFields,
   contentColumns,
+  countOf,
   messageError,
   messageTime,
   newMessage,
@@ -31,7 +32,7 @@ import {
   type StoredMessage,
   toFound,
 } from './postgres-messages-found.ts';
-import { ADVANCE, COUNTS, countCall, OF_MESSAGE, REMOVE_PIECES } from './postgres-messages-statements.ts';
+import { ADVANCE, countCall, OF_MESSAGE, REMOVE_PIECES } from './postgres-messages-statements.ts';
 import { targetOf } from './postgres-row-writes.ts';
 import { textArray } from './postgres-text.ts';
 import { assertLocked, createThread } from './postgres-threads-writes.ts';
@@ -183,10 +184,9 @@ async function updateMessage(
       ]
     : [[UPDATE, ...row, ...columns]];
   calls.push([MOVE, project, threadNo, message.position, position]);
-  const counts = recounted(thread, message, fields);
-  const isRecounted = COUNTS.some((name) => counts[name] !== thread[name]);
-  if (isRecounted) calls.push(countCall(project, { ...thread, ...counts, position }, revision));
-  else calls.push([ADVANCE, project, threadNo, position]);
+  const isRecounted = countOf(message) !== countOf(fields);
+  const counted = { ...thread, ...recounted(thread, message, fields), position };
+  calls.push(isRecounted ? countCall(project, counted, revision) : [ADVANCE, project, threadNo, position]);
   await transaction.commit([...calls, ...recordCalls(project, changes, context)]);
   return { kind: 'updated', changes };
 }

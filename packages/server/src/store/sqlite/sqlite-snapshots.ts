@@ -94,11 +94,6 @@ export class SnapshotPool {
     return { busy, open: busy + this.#free.length, limit: MAX_SNAPSHOTS, awaited: this.#permits.waiting };
   }
 
-  /** How many snapshots are in use. */
-  get active(): number {
-    return this.#taken.size;
-  }
-
   /** False when the store was closed meanwhile, and the snapshot with it. */
   isActive(snapshot: Snapshot): boolean {
     return this.#taken.has(snapshot);

@@ -61,7 +61,7 @@ export async function openSqliteStore({
       onCommit: () => reader?.renew(),
       onRelease() {
         reader?.suspend();
-        return snapshots.active;
+        return snapshots.use.busy;
       },
       onResume: () => reader?.resume(),
     },

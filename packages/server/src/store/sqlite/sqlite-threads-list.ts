@@ -12,11 +12,14 @@ import type { ReadStatement, SqliteReader } from './sqlite-reader.ts';
 /** After every activity and every number of a thread. */
 const LAST = Number.MAX_SAFE_INTEGER;
 
-/** How a list reads a thread: null where its group is gone. `work` is the number of rows beside its own that were read. */
-type ReadListed = (
-  threadNo: number,
-  viewer: string | null,
-) => { readonly thread: ThreadRecord; readonly work: number } | null;
+/** A thread, and how many participants it shows and unread messages were counted for it. */
+export interface ReadThread {
+  readonly thread: ThreadRecord;
+  readonly work: number;
+}
+
+/** How a list reads a thread: null where its group is gone. */
+type ReadListed = (threadNo: number, viewer: string | null) => ReadThread | null;
 
 /** Reads of lists of threads, on the main thread. */
 export function threadListReads(

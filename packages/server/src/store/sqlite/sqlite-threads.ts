@@ -7,7 +7,7 @@ import { toParticipants } from '../shown-participants.ts';
 import type { Row } from './sqlite-connection.ts';
 import type { Reads } from './sqlite-methods.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
-import { threadListReads } from './sqlite-threads-list.ts';
+import { type ReadThread, threadListReads } from './sqlite-threads-list.ts';
 
 const OF_GROUP = `CROSS JOIN conversations c ON c.conversation_no = t.conversation_no
   CROSS JOIN groups g ON g.group_no = c.group_no`;
@@ -29,12 +29,6 @@ export const FOUND_COLUMNS: SqlOf<FoundThread> = {
   shown: 't.participants',
 };
 const THREAD_COLUMNS = columnsOf(FOUND_COLUMNS);
-
-/** A thread, and how many participants it shows and unread messages were counted for it. */
-interface ReadThread {
-  readonly thread: ThreadRecord;
-  readonly work: number;
-}
 
 /** The parts of a thread beside its row. */
 function threadReader({ prepare }: Pick<SqliteReader, 'prepare'>) {

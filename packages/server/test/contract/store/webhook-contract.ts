@@ -34,7 +34,7 @@ const claim = ({ store, key }: Roster, lease: string, now = 10, more = {}) =>
   });
 
 const advance = ({ store, key }: Roster, lease: string, step: Partial<WebhookStep>) =>
-  store.webhooks.advance(key, 'w', lease, { version: 0, pastTypesLeft: 0, ...step }, CONTEXT);
+  store.webhooks.advance(key, 'w', lease, { version: 0, position: 0, ...step }, CONTEXT);
 
 /** Something has been recorded, and has its position. */
 async function recordSomething({ store, key }: Roster): Promise<void> {
@@ -290,9 +290,9 @@ export function webhookContract(lab: StoreLab): void {
       for (const type of ['a', 'b', 'c', 'd']) await put(roster, 'w', { types: [type] });
       await recordSomething(roster);
       const version = (await claim(roster, 'a'))[0]?.version;
-      await advance(roster, 'a', { version, next: deliveryOf('d1', 1), pastTypesLeft: 2 } as WebhookStep);
+      await advance(roster, 'a', { version, next: deliveryOf('d1', 1), position: 1 } as WebhookStep);
       // Its position is still before the delivery, where more types decide.
-      await advance(roster, 'a', { version, isReleased: true, pastTypesLeft: 3 } as WebhookStep);
+      await advance(roster, 'a', { version, isReleased: true, position: 0 } as WebhookStep);
       const { pastTypes = [] } = (await store.webhooks.find(key, 'w')) ?? {};
       assert.deepEqual(
         pastTypes.map(({ types }) => types?.[0]),

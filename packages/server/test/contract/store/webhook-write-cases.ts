@@ -52,7 +52,7 @@ const claim: Write = async ({ store, key }) => {
 const advance =
   (step: Partial<WebhookStep>, lease = LEASE): Write =>
   (c) =>
-    c.store.webhooks.advance(c.key, 'w', lease, { version: 0, pastTypesLeft: 0, ...step }, c.next());
+    c.store.webhooks.advance(c.key, 'w', lease, { version: 0, position: 0, ...step }, c.next());
 
 const inOrder =
   (...writes: readonly Write[]): Write =>

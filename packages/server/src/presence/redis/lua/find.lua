@@ -85,20 +85,14 @@ local function rarest(entry_kind)
   return found, fewest
 end
 
--- The text of the location that has this key; nil where no user is there.
-local function location_with(key)
-  local range = { '[l' .. key, '(l' .. key .. '\255' }
-  local entry = redis.call('ZRANGEBYLEX', index, range[1], range[2], 'LIMIT', 0, 1)[1]
-  return entry and location_of(entry:sub(#key + 2)) or nil
-end
-
 -- The locations that have all pairs; nil where they are too many to compare, or to merge.
 local function passing_locations()
   local prefix, count = rarest('q')
   if count > LISTED_LOCATIONS_MAX then return nil end
   local found = {}
   for _, entry in ipairs(redis.call('ZRANGEBYLEX', index, '[' .. prefix, '(' .. prefix .. '\255')) do
-    local location = location_with(entry:sub(#prefix + 1))
+    local presence = presence_with(entry:sub(#prefix + 1))
+    local location = presence and location_of(presence)
     if location and passes(location) then found[#found + 1] = location end
   end
   return #found <= MERGED_LOCATIONS_MAX and found or nil

@@ -230,9 +230,11 @@ local function extend_expiry(deadline)
   redis.call('HSET', meta, 'until', string.format('%.0f', tonumber(deadline) + RETENTION_MS / 2))
 end
 
-local function is_occupied(key)
+-- One of the presences at the location that has this key, or nil.
+local function presence_with(key)
   local range = { '[l' .. key, '(l' .. key .. '\255' }
-  return #redis.call('ZRANGEBYLEX', index, range[1], range[2], 'LIMIT', 0, 1) > 0
+  local entry = redis.call('ZRANGEBYLEX', index, range[1], range[2], 'LIMIT', 0, 1)[1]
+  return entry and entry:sub(#key + 2)
 end
 
 -- The index entries of a presence and, unless others are at its location, of the location; each after `score` where that
@@ -260,14 +262,14 @@ local function store(presence, location)
   else
     redis.call('HSET', location_texts, presence, location)
   end
-  local entries = entries_of(presence, location, key, is_occupied(key), 0)
+  local entries = entries_of(presence, location, key, presence_with(key), 0)
   redis.call('ZADD', index, 0, 'u' .. presence, 0, 'l' .. key .. presence, unpack(entries))
 end
 
 local function unindex(presence, location)
   local key = location_key(location)
   redis.call('ZREM', index, 'u' .. presence, 'l' .. key .. presence)
-  local has_others = is_occupied(key)
+  local has_others = presence_with(key)
   redis.call('ZREM', index, unpack(entries_of(presence, location, key, has_others)))
   if has_records() and not has_others then redis.call('HDEL', location_texts, '\0l' .. key) end
 end
