@@ -116,7 +116,7 @@ describe('a stream of messages whose feed begins again while its snapshot is rea
   const shown = ({ parser }: SimulatedSink) => {
     const last = parser.events.findLastIndex(({ type }) => type === 'snapshot');
     const [snapshot, ...rest] = parser.events.slice(last);
-    return [...snapshot?.data.messages, ...rest.map(({ data }) => data)].map(({ id }) => id);
+    return [...(snapshot?.data.messages ?? []), ...rest.map(({ data }) => data)].map(({ id }) => id);
   };
 
   /** The first list of messages that is read has `page` of what was read, and the world changes meanwhile. */
