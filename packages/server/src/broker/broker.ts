@@ -8,7 +8,7 @@
  *   process, or have the same subject, come in the order of publishing; others may overtake each other.
  * - On the publishing process, subscribers have been called when `publish` resolves; elsewhere within a second.
  * - A change is a hint to read again, never the only copy of anything. A subscriber that misses one (a broken connection)
- *   must be right again within a second by other means.
+ *   must be right again by other means: requests within a second, streams and sockets as docs/reliability.md says.
  * - Bounded by its callers: an engine remembers what this process follows, and nothing of changes.
  */
 

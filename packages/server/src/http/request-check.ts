@@ -34,8 +34,8 @@ export type RequestCheck = (exchange: Exchange) => Promise<void> | undefined;
 /** The check of one part of a request. */
 type Part = (exchange: Exchange, errors: ValidationErrors) => void;
 
-/** The errors of one part; the same object for all parts without errors. */
-let partErrors = new ValidationErrors();
+/** For the errors of the next part: parts without errors leave the same object. Null where a part had some, or has thrown. */
+let unused: ValidationErrors | null = null;
 
 /**
  * Checks path, query and body of an operation as one request: each step of the contract's order (unexpected, missing,
@@ -97,11 +97,15 @@ function collect(
   before: ValidationErrors | null,
   rename?: (path: string) => string,
 ): ValidationErrors | null {
-  check(exchange, partErrors);
-  if (partErrors.clean) return before;
+  const errors = unused ?? new ValidationErrors();
+  unused = null;
+  check(exchange, errors);
+  if (errors.clean) {
+    unused = errors;
+    return before;
+  }
   const all = before ?? new ValidationErrors();
-  mergeErrors(all, partErrors as ErrorsByStep, rename);
-  partErrors = new ValidationErrors();
+  mergeErrors(all, errors as ErrorsByStep, rename);
   return all;
 }
 

@@ -36,7 +36,7 @@ export class WebhookTests {
     if (!this.#permits.tryAcquire(project))
       throw new ServiceError(
         'invalid_request',
-        `${TESTS_PER_PROJECT} tests of the project are under way: wait for them`,
+        'too many tests of webhooks are under way, of this project or of all: wait for them',
         { status: 429, headers: { 'Retry-After': '1' } },
       );
     try {
