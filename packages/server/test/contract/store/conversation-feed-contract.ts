@@ -150,6 +150,18 @@ export function conversationFeedContract(lab: StoreLab): void {
     });
   });
 
+  test('a new epoch is read at once: that of changes, and that of each thread', () =>
+    lab.withStore(async (store) => {
+      const c = await Conversation.in({ store });
+      await c.newThread('t');
+      const changes = () => store.changes.read(c.key, 0, 1);
+      const thread = async () => (await store.conversationFeed.positions(c.key, ['t'])).get('t');
+      const before = [await changes(), await thread()];
+      await store.transfer.beginEpoch();
+      const after = [await changes(), await thread()];
+      for (const [index, state] of after.entries()) assert.notEqual(state?.epoch, before[index]?.epoch);
+    }));
+
   describe('the unread messages of many users', () => {
     test('unread of many users is what a reading for each of them has', async () => {
       const c = await Conversation.withThread(lab);

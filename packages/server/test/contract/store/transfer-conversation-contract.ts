@@ -162,18 +162,6 @@ export function transferConversationContract(lab: StoreLab): void {
       assert.deepEqual(withoutRevision(await conversationRecords(from)), withoutRevision(expected));
     }));
 
-  test('a new epoch is read at once: that of changes, and that of each thread', () =>
-    withStore(async (store) => {
-      const c = await conversationIn(store);
-      await c.newThread('t');
-      const changes = () => store.changes.read(c.key, 0, 1);
-      const thread = async () => (await store.conversationFeed.positions(c.key, ['t'])).get('t');
-      const before = [await changes(), await thread()];
-      await store.transfer.beginEpoch();
-      const after = [await changes(), await thread()];
-      for (const [index, state] of after.entries()) assert.notEqual(state?.epoch, before[index]?.epoch);
-    }));
-
   test('a batch of an export has at most 100 messages, and all batches have all messages in order', () =>
     withTwo(async (from, to) => {
       const c = await conversationIn(from);
