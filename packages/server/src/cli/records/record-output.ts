@@ -77,8 +77,8 @@ async function replaceFile(
   try {
     const options = { flags: 'wx', flush: true, ...(permissions !== null && { mode: permissions }) };
     await write(text, gzip, createWriteStream(partial, options));
-    // The umask took some of it away when the file was created.
-    if (replaced !== null) await chmod(partial, replaced);
+    // The umask took some of it away when the file was created. Some file systems have one mode for all files, and no chmod.
+    if (replaced !== null && (await modeOf(partial)) !== replaced) await chmod(partial, replaced);
     await rename(partial, file);
   } catch (error) {
     await rm(partial, { force: true });

@@ -16,7 +16,7 @@ const INVALID = `
 const STATE = `
   SELECT current_setting('server_version'), extract(epoch FROM clock_timestamp()) * 1000,
          coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false),
-         ${SERVER_ENCODING}, current_setting('transaction_read_only')`;
+         ${SERVER_ENCODING}, current_setting('default_transaction_read_only')`;
 
 /** As a role or a database can be set, which providers do where the disk is nearly full. */
 const READ_ONLY = {
