@@ -31,14 +31,20 @@ async function seed(world: StreamWorld): Promise<void> {
   await putThread(world, 'g', 'Before');
 }
 
-/** The thread is deleted, and another one of this ID is made in the other group; no notification of it comes. */
-async function moveToOtherGroup({ engine, project, clock }: StreamWorld): Promise<void> {
+/** The thread is deleted, and another one of this ID is made in the group, with a message; no notification of it comes. */
+async function makeAgain(
+  { engine, project, clock }: StreamWorld,
+  groupId: string,
+  authorId: string,
+): Promise<void> {
   const { threads, messages } = engine.store;
   const context = (revision: string) => ({ ...BY_TEST, now: clock.now(), revision });
   await threads.delete(project, 't', context('r1'));
-  await threads.put(project, 't', { groupId: 'h', name: 'Secret' }, context('r2'));
-  await messages.put(project, 't', 'm', { authorId: 'v', content: plain('secret') }, context('r3'));
+  await threads.put(project, 't', { groupId, name: 'Secret' }, context('r2'));
+  await messages.put(project, 't', 'm', { authorId, content: plain('secret') }, context('r3'));
 }
+
+const moveToOtherGroup = (world: StreamWorld) => makeAgain(world, 'h', 'v');
 
 /** A read of the store, and how many calls of it come before the one that is meant. */
 type Reading = readonly [
@@ -104,6 +110,30 @@ describe('a stream of messages that is opened while its thread is written', () =
         await seed(world);
         delayed(world, reading, () => moveToOtherGroup(world));
         await assert.rejects(openMessages(world, 'u'), isNotFound);
+      }));
+  }
+});
+
+describe('an open stream of messages whose thread is deleted and created again without a notification', () => {
+  for (const [where, groupId, authorId] of [
+    ['in its group', 'g', 'u'],
+    ['in another group', 'h', 'v'],
+  ] as const) {
+    test(`a stream of messages ends with thread_not_found where its thread is created again ${where}, and shows nothing of that`, () =>
+      withStreams({}, async (world) => {
+        await seed(world);
+        const sink = await openMessages(world);
+        await world.pass(1);
+        await makeAgain(world, groupId, authorId);
+        await world.pass(3);
+        await world.until('the end', () => sink.ended !== null);
+        assert.deepEqual(
+          sink.parser.events.map(({ type, data }) => [type, data.error]),
+          [
+            ['snapshot', undefined],
+            ['error', 'thread_not_found'],
+          ],
+        );
       }));
   }
 });
