@@ -7,6 +7,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import pg from 'pg';
+import { PostgresConnection } from '../../src/store/postgres/connections/postgres-connection.ts';
+import { parsePostgresUrl } from '../../src/store/postgres/connections/postgres-url.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
@@ -119,6 +121,37 @@ test(
         await client.query('ALTER DATABASE postgres RESET default_transaction_read_only');
       });
       await until('a write is applied', () => roster.putUser('u', {}).then(() => true));
+    }),
+);
+
+test(
+  'a session of PostgreSQL that only reads takes no new callers after a write, and answers those that it has',
+  {
+    skip: skipsOwnPostgres,
+  },
+  () =>
+    OwnPostgres.with(async ({ url }) => {
+      await withClient(url, (client) =>
+        client.query('ALTER DATABASE postgres SET default_transaction_read_only = on'),
+      );
+      const begun = performance.now();
+      await using connection = await PostgresConnection.open(parsePostgresUrl(url));
+      let ends = 0;
+      connection.onEnd = () => {
+        ends += 1;
+      };
+      const limit = performance.now() + 20_000;
+      // A session is not replaced in its first second.
+      await assert.rejects(connection.run(['CREATE TABLE t ()'], limit), /read-only/);
+      assert.ok(ends === 0 || performance.now() - begun >= 1_000);
+      const later = connection.run(['SELECT pg_sleep(1.1)'], limit);
+      const writes = [1, 2].map(() =>
+        assert.rejects(connection.run(['CREATE TABLE t ()'], limit), /read-only/),
+      );
+      const read = connection.run([`SELECT 'read' FROM pg_sleep(0.1)`], limit);
+      await Promise.all([later, ...writes]);
+      assert.equal(ends, 1);
+      assert.deepEqual(await read, [['read']]);
     }),
 );
 
