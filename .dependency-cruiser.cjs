@@ -1,6 +1,9 @@
 /** The import rules; ARCHITECTURE.md lists them. */
 const server = 'packages/server/src';
 
+/** The folders of the drivers. What drivers of a port share is beside them. */
+const drivers = 'sqlite|postgres|memory|redis';
+
 /** The folders of the streams, the lowest first. A folder imports the folders before it, types included. */
 const streamFolders = [
   ...['events', 'text', 'views', 'channels', 'sessions', 'feed', 'conversation', 'changes'],
@@ -97,8 +100,8 @@ module.exports = {
       name: 'writes-have-one-seam',
       comment: 'StoreWrites orders and follows up every change; the command line writes beside a server.',
       severity: 'error',
-      from: { path: `^${server}/`, pathNot: `^${server}/(core/store-writes|cli/with-store)\\.ts$` },
-      to: { path: `^${server}/core/write-context\\.ts$` },
+      from: { path: `^${server}/`, pathNot: `^${server}/(core/changes/store-writes|cli/with-store)\\.ts$` },
+      to: { path: `^${server}/core/changes/write-context\\.ts$` },
     },
     {
       name: 'opentelemetry-is-loaded-on-demand',
@@ -117,13 +120,13 @@ module.exports = {
     {
       name: 'drivers-know-only-their-port',
       severity: 'error',
-      from: { path: `^${server}/(store|presence|broker)/([a-z-]+)/` },
+      from: { path: `^${server}/(store|presence|broker)/(${drivers})/` },
       to: {
         path: `^${server}/`,
         // `redis/` is the connection that its two drivers share; `concurrency/` imports no driver.
         pathNot: [
           `^${server}/$1/$2/`,
-          `^${server}/$1/(ports/)?[a-z-]+\\.ts$`,
+          `^${server}/$1/(?!(${drivers})/)`,
           `^${server}/values/`,
           `^${server}/redis/`,
           `^${server}/concurrency/`,
@@ -142,7 +145,7 @@ module.exports = {
         pathNot: [
           `^${server}/wire/`,
           `^${server}/values/`,
-          `^${server}/store/(ports/)?[a-z-]+\\.ts$`,
+          `^${server}/store/(?!(${drivers})/)`,
           `^${server}/presence/presence-store\\.ts$`,
         ],
       },
@@ -150,8 +153,11 @@ module.exports = {
     {
       name: 'only-wiring-names-drivers',
       severity: 'error',
-      from: { path: `^${server}/`, pathNot: `^${server}/(wiring\\.ts|(store|presence|broker|redis)/)` },
-      to: { path: `^${server}/(redis/|(store|presence|broker)/(?!ports/)[a-z-]+/)` },
+      from: {
+        path: `^${server}/`,
+        pathNot: `^${server}/(wiring\\.ts|redis/|(store|presence|broker)/(${drivers})/)`,
+      },
+      to: { path: `^${server}/(redis|(store|presence|broker)/(${drivers}))/` },
     },
     {
       name: 'values-stand-alone',

@@ -1,7 +1,10 @@
 /** What PostgreSQL or Redis is called for in place of an operation, pipelined, by something that is no Rollcall. */
 import pg from 'pg';
-import { locationKey, pairKeys } from '../packages/server/src/store/postgres/postgres-location-keys.ts';
 import { bytesArray } from '../packages/server/src/store/postgres/postgres-text.ts';
+import {
+  locationKey,
+  pairKeys,
+} from '../packages/server/src/store/postgres/presence/postgres-location-keys.ts';
 import { openPresenceCall } from './presence-call.ts';
 import { rowsOf } from './scale-out-servers.ts';
 

@@ -1,11 +1,11 @@
 /** How a store gets threads and messages before they are measured: by its driver, and by SQL where that takes too long. */
 import { join } from 'node:path';
+import { storedContent } from '../packages/server/src/store/conversation/stored-content.ts';
 import { DURABLE_BOUNDS } from '../packages/server/src/store/durable-bounds.ts';
 import { openPostgresStore } from '../packages/server/src/store/postgres/postgres-store.ts';
 import { SqliteConnection } from '../packages/server/src/store/sqlite/sqlite-connection.ts';
 import { sqliteWrites } from '../packages/server/src/store/sqlite/sqlite-ports.ts';
 import { STORE_FILE } from '../packages/server/src/store/sqlite/sqlite-store.ts';
-import { storedContent } from '../packages/server/src/store/stored-content.ts';
 import type { ProjectKey } from '../packages/server/src/values/project-key.ts';
 import { authorsIn, groupOf, messageId, type Threads, threadId } from './conversation-dataset.ts';
 import { PROJECT } from './credentials.ts';

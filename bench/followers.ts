@@ -1,9 +1,9 @@
 /** The following part of many processes in one: each has connections to Redis, a reader of the record and hubs of its own. */
 import { pino } from 'pino';
 import { openRedisBroker } from '../packages/server/src/broker/redis/redis-broker.ts';
+import { RecordFollower } from '../packages/server/src/core/changes/record-follower.ts';
 import { systemClock } from '../packages/server/src/core/clock.ts';
 import { PageTokens } from '../packages/server/src/core/page-token.ts';
-import { RecordFollower } from '../packages/server/src/core/record-follower.ts';
 import { openRedisPresence } from '../packages/server/src/presence/redis/redis-presence.ts';
 import { ConversationHub } from '../packages/server/src/realtime/conversation/conversation-hub.ts';
 import { PresenceHub } from '../packages/server/src/realtime/feed/presence-hub.ts';

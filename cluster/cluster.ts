@@ -2,7 +2,7 @@
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { mintProjectToken } from '../packages/server/src/auth/sign.ts';
-import { newSecret } from '../packages/server/src/core/credentials.ts';
+import { newSecret } from '../packages/server/src/core/clients/credentials.ts';
 import { pasteLines } from '../packages/server/src/start-message.ts';
 import { openStore } from '../packages/server/src/wiring.ts';
 import { localServers, type Servers } from './local-servers.ts';

@@ -2,7 +2,7 @@ import { createApiDescription } from './api-description/api-description.ts';
 import { Application } from './http/application.ts';
 import { BodyMemory } from './http/bodies/body-memory.ts';
 import { BodyThreads } from './http/bodies/body-threads.ts';
-import { HttpConnections } from './http/connections.ts';
+import { HttpConnections } from './http/connections/connections.ts';
 import { httpMetrics } from './http/http-metrics.ts';
 import { OPERATIONS } from './http/operations/all-operations.ts';
 import { RateLimit } from './http/rate-limit.ts';

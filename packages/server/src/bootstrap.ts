@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { limits } from '@rollcall/protocol';
 import type { Settings } from './config/settings.ts';
-import { type Credentials, ID_BYTES, newId, newProject, newSecret } from './core/credentials.ts';
+import { type Credentials, ID_BYTES, newId, newProject, newSecret } from './core/clients/credentials.ts';
 import type { CustomerRecord } from './store/ports/projects.ts';
 import type { Store } from './store/store.ts';
 

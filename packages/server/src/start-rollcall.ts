@@ -6,7 +6,7 @@ import { once } from './concurrency/once.ts';
 import { type Environment, loadSettings, SettingsError } from './config/settings.ts';
 import { unknownVariables } from './config/unknown-variables.ts';
 import { AdvancedClock } from './core/advanced-clock.ts';
-import { type Credentials, newId, newSecret } from './core/credentials.ts';
+import { type Credentials, newId, newSecret } from './core/clients/credentials.ts';
 import { openLog } from './log-output.ts';
 import { start } from './start.ts';
 

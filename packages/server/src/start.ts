@@ -11,7 +11,7 @@ import type { Settings } from './config/settings.ts';
 import { type Clock, systemClock } from './core/clock.ts';
 import { lockDataDirectory } from './data-directory.ts';
 import type { Application } from './http/application.ts';
-import { HttpConnections } from './http/connections.ts';
+import { HttpConnections } from './http/connections/connections.ts';
 import { openLog, requireOutput } from './log-output.ts';
 import { createServices, type Services } from './services.ts';
 import { startMessage } from './start-message.ts';

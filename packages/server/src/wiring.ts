@@ -4,7 +4,7 @@ import type { Broker } from './broker/broker.ts';
 import { type Settings, SettingsError } from './config/settings.ts';
 import type { PresenceStore } from './presence/presence-store.ts';
 import type { Store } from './store/store.ts';
-import type { TransferRecord } from './store/transfer-records.ts';
+import type { TransferRecord } from './store/transfer/transfer-records.ts';
 
 /** The three ports of the service. */
 export interface Engine {
@@ -83,13 +83,13 @@ const EMBEDDED_FILE = 'rollcall.db';
 /** Whether there is a store already; opening an embedded one makes it. A database at a URL is there, or fails to open. */
 export async function storeExists({ databaseUrl, dataDir }: StoreSettings): Promise<boolean> {
   if (databaseUrl !== null) return true;
-  const { hasStoreFiles } = await import('./store/sqlite/sqlite-files.ts');
+  const { hasStoreFiles } = await import('./store/sqlite/files/sqlite-files.ts');
   return hasStoreFiles(join(dataDir, EMBEDDED_FILE));
 }
 
 /** Removes what a first start left that was killed. Only for the process that has locked the data directory. */
 export async function removeUnfinishedStore(dataDir: string): Promise<void> {
-  const { removeUnfinishedFiles } = await import('./store/sqlite/sqlite-files.ts');
+  const { removeUnfinishedFiles } = await import('./store/sqlite/files/sqlite-files.ts');
   removeUnfinishedFiles(join(dataDir, EMBEDDED_FILE));
 }
 
@@ -147,7 +147,7 @@ export async function openStore(
 
 /** Checks that an empty store of either engine could import the records. @throws TransferError; what the stream throws */
 export async function checkImport(batches: AsyncIterable<readonly TransferRecord[]>): Promise<void> {
-  const { checkImport: check } = await import('./store/sqlite/sqlite-transfer.ts');
+  const { checkImport: check } = await import('./store/sqlite/transfer/sqlite-transfer.ts');
   await check(batches);
 }
 

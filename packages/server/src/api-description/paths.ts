@@ -1,6 +1,6 @@
 import { Id } from '@rollcall/protocol';
 import { PROJECT_ID } from '../http/operations/projects.ts';
-import { nounOf, PATH_ID } from '../http/path-errors.ts';
+import { nounOf, PATH_ID } from '../http/parameters/path-errors.ts';
 import type { Parameter } from './openapi-document.ts';
 import type { SchemaComponents } from './schema-components.ts';
 

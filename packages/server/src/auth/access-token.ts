@@ -1,6 +1,6 @@
 import type { Caller } from '../core/caller.ts';
+import { tokenFailure } from '../core/clients/token-failure.ts';
 import { CLOCK_TOLERANCE_MS } from '../core/clock.ts';
-import { tokenFailure } from '../core/token-failure.ts';
 import type { Store } from '../store/store.ts';
 import type { Jwt } from './jwt.ts';
 import type { Resolver, Verified } from './resolver.ts';

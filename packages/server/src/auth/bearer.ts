@@ -1,4 +1,4 @@
-import { tokenFailure } from '../core/token-failure.ts';
+import { tokenFailure } from '../core/clients/token-failure.ts';
 import { type Jwt, parseJwt } from './jwt.ts';
 
 /** The scheme compares case-insensitively (RFC 9110, 11.1). */

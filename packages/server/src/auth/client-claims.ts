@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isJsonObject, parseJsonObject, UserWrite, ValidationErrors, validator } from '@rollcall/protocol';
 import type { ClientCaller, ClientDetails } from '../core/caller.ts';
-import { tokenFailure } from '../core/token-failure.ts';
+import { tokenFailure } from '../core/clients/token-failure.ts';
 import { mergeErrors, validationError } from '../core/validation-error.ts';
 import type { Jwt } from './jwt.ts';
 import type { ProjectTokenKind } from './project-token.ts';

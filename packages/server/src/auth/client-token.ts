@@ -1,4 +1,4 @@
-import { tokenFailure } from '../core/token-failure.ts';
+import { tokenFailure } from '../core/clients/token-failure.ts';
 import { type AuthenticatedClient, clientClaims } from './client-claims.ts';
 import type { Jwt } from './jwt.ts';
 import type { KnownProjects } from './known-projects.ts';

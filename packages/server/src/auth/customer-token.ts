@@ -1,5 +1,5 @@
 import type { CustomerCaller } from '../core/caller.ts';
-import { tokenFailure } from '../core/token-failure.ts';
+import { tokenFailure } from '../core/clients/token-failure.ts';
 import type { Store } from '../store/store.ts';
 import { SESSION_CLAIM } from './access-token.ts';
 import type { Jwt } from './jwt.ts';

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '@rollcall/protocol';
 import type { Caller } from '../core/caller.ts';
-import { tokenFailure } from '../core/token-failure.ts';
+import { tokenFailure } from '../core/clients/token-failure.ts';
 import type { ProjectRecord } from '../store/ports/projects.ts';
 import type { ActorKind } from '../store/write-context.ts';
 import type { Jwt } from './jwt.ts';

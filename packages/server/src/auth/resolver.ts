@@ -1,5 +1,5 @@
 import { acceptor, type ErrorCode, Id } from '@rollcall/protocol';
-import { tokenFailure } from '../core/token-failure.ts';
+import { tokenFailure } from '../core/clients/token-failure.ts';
 import type { Jwt } from './jwt.ts';
 
 /** What a token was verified with, besides the token itself. */

@@ -1,5 +1,5 @@
-import { tokenFailure } from '../core/token-failure.ts';
-import type { TokenIssuer } from '../core/token-service.ts';
+import { tokenFailure } from '../core/clients/token-failure.ts';
+import type { TokenIssuer } from '../core/clients/token-service.ts';
 import type { Store } from '../store/store.ts';
 import { parseJwt } from './jwt.ts';
 import { APP_TOKEN, verifyProjectToken } from './project-token.ts';

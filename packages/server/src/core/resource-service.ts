@@ -1,5 +1,5 @@
 import type { Store } from '../store/store.ts';
-import type { StoreWrites } from './store-writes.ts';
+import type { StoreWrites } from './changes/store-writes.ts';
 
 /** The rules of a resource, which need nothing but these ports of the store and the way of every write. */
 export abstract class ResourceService<Port extends keyof Store> {

@@ -11,7 +11,7 @@ import { http } from '../values/node-http.ts';
 import { errorBody, JSON_TYPE } from '../wire/json-answer.ts';
 import { bodyHeadError, hasDeclaredBody, receiveBody } from './bodies/receive-body.ts';
 import { ReceivedBody } from './bodies/received-body.ts';
-import type { HttpConnections } from './connections.ts';
+import type { HttpConnections } from './connections/connections.ts';
 import { Cors } from './cors.ts';
 import { errorAnswer } from './error-answer.ts';
 import { expectsContinue, requireKnownExpectation } from './expectation.ts';

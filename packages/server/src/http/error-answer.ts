@@ -1,8 +1,8 @@
 import { ERRORS } from '@rollcall/protocol';
 import type { Logger } from 'pino';
-import { PartlyAppliedError } from '../core/presence-service.ts';
+import { tokenFailure } from '../core/clients/token-failure.ts';
+import { PartlyAppliedError } from '../core/presence/presence-service.ts';
 import { retryLater, ServiceError } from '../core/service-error.ts';
-import { tokenFailure } from '../core/token-failure.ts';
 import { ProjectGoneError, StoreUnavailableError } from '../values/engine-errors.ts';
 import type { Exchange } from './exchange.ts';
 

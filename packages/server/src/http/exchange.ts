@@ -5,10 +5,10 @@ import type { ServerSpan } from '../tracing/tracing.ts';
 import type { PageRequest } from '../values/page.ts';
 import { JSON_TYPE } from '../wire/json-answer.ts';
 import type { ReceivedBody } from './bodies/received-body.ts';
+import { boundUnreadBody } from './connections/unread-body.ts';
 import { type LoggedRequest, type LoggedTrace, loggedTrace } from './logged-request.ts';
-import { type MalformedQuery, NO_QUERY, type RawQuery } from './query-string.ts';
+import { type MalformedQuery, NO_QUERY, type RawQuery } from './parameters/query-string.ts';
 import { requestId } from './request-id.ts';
-import { boundUnreadBody } from './unread-body.ts';
 
 /** One request and its answer. What a handler reads of it has been checked. */
 export class Exchange<Caller = unknown, Query = unknown, Body = unknown> {

@@ -1,8 +1,8 @@
-import type { ChangeFeed } from '../core/change-feed.ts';
+import type { ChangeFeed } from '../core/changes/change-feed.ts';
+import type { TokenService } from '../core/clients/token-service.ts';
 import type { PageTokens } from '../core/page-token.ts';
 import type { Readiness } from '../core/readiness.ts';
 import type * as resourceServices from '../core/resource-services.ts';
-import type { TokenService } from '../core/token-service.ts';
 import type { Metric } from '../metrics/metric.ts';
 import type { ChangeHub } from '../realtime/changes/change-hub.ts';
 import type { Tracing } from '../tracing/tracing.ts';

@@ -14,7 +14,7 @@ import type { ErrorsByStep, RequiredFields } from '../core/validation-error.ts';
 import type { LargeBodyName } from './bodies/large-bodies.ts';
 import type { Exchange } from './exchange.ts';
 import type { HttpServices } from './http-services.ts';
-import { pathErrors } from './path-errors.ts';
+import { pathErrors } from './parameters/path-errors.ts';
 import type { Reply } from './reply.ts';
 import type { NOTHING } from './schemas.ts';
 

@@ -24,8 +24,8 @@ import type { Exchange } from './exchange.ts';
 import type { HttpServices } from './http-services.ts';
 import { readGroupId } from './older-names.ts';
 import type { AnyOperation, PagedList } from './operation.ts';
-import { ESCAPES_EXPECTED, MalformedQuery, NO_QUERY } from './query-string.ts';
-import { queryReader } from './query-values.ts';
+import { ESCAPES_EXPECTED, MalformedQuery, NO_QUERY } from './parameters/query-string.ts';
+import { queryReader } from './parameters/query-values.ts';
 import { NOTHING, type PageQuery, TOKEN_EXPECTED } from './schemas.ts';
 
 /** Checks a request and sets what its handler reads. @throws ServiceError (a rejection where a promise is returned) */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import findMyWay from 'find-my-way';
 import { ServiceError } from '../core/service-error.ts';
-import { decoded, type MalformedQuery, parseQueryString, type RawQuery } from './query-string.ts';
+import { decoded, type MalformedQuery, parseQueryString, type RawQuery } from './parameters/query-string.ts';
 import type { Route } from './route.ts';
 import type { RoutedExchange } from './routed-exchange.ts';
 

@@ -1,6 +1,6 @@
 /** The outcomes that writes of several ports share. */
 import { limits } from '@rollcall/protocol';
-import type { Change } from './changes.ts';
+import type { Change } from './changes/changes.ts';
 
 /** Some IDs of a set that may be large. */
 export interface IdSample {

@@ -1,6 +1,6 @@
 /** What the drivers of webhooks share: columns, and what a write changes. */
 import type { ProjectKey } from '../values/project-key.ts';
-import type { Change } from './changes.ts';
+import type { Change } from './changes/changes.ts';
 import { columnsOf } from './columns.ts';
 import type {
   ClaimedWebhook,

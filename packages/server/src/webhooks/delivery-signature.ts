@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { SECRET_PREFIX } from '../core/webhook-secret.ts';
+import { SECRET_PREFIX } from '../core/webhooks/webhook-secret.ts';
 import type { WebhookSecrets } from '../store/ports/webhooks.ts';
 
 /** The headers of Standard Webhooks for a body that is sent at that time, with each secret that is valid then. */

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
+import { BY_SERVICE } from '../core/changes/origins.ts';
+import type { StoreWrites } from '../core/changes/store-writes.ts';
 import type { Clock } from '../core/clock.ts';
-import { BY_SERVICE } from '../core/origins.ts';
 import { ServiceError } from '../core/service-error.ts';
-import type { StoreWrites } from '../core/store-writes.ts';
-import { WebhookFilter } from '../core/webhook-filter.ts';
+import { WebhookFilter } from '../core/webhooks/webhook-filter.ts';
 import type { ClaimedWebhook, FixedDelivery, StoredPosition, WebhookStep } from '../store/ports/webhooks.ts';
 import type { Store } from '../store/store.ts';
 import { type AttemptOutcome, type AttemptSender, Connection } from './attempt-sender.ts';

@@ -1,5 +1,5 @@
 /** The JSON text of changes, and their events. */
-import type { Change } from '../store/changes.ts';
+import type { Change } from '../store/changes/changes.ts';
 import type { ChangeRecord } from '../store/ports/changes.ts';
 import type { Json } from '../values/json.ts';
 import type { StreamEvent } from './stream-event.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { ErrorCode } from '@rollcall/protocol';
 import { mintAccessToken } from '../../src/auth/sign.ts';
 import { createTokenIssuer } from '../../src/auth/token-issuer.ts';
-import { TokenService } from '../../src/core/token-service.ts';
+import { TokenService } from '../../src/core/clients/token-service.ts';
 import { BY_TEST, CONTEXT } from '../support/origin.ts';
 import { until } from '../support/waiting.ts';
 import { type AuthCase, assertTokenFailure, CUSTOMER, PROJECT, withAuth } from './auth-case.ts';

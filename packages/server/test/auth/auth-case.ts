@@ -5,11 +5,11 @@ import { type Authenticator, createAuthenticator } from '../../src/auth/authenti
 import { createTokenIssuer } from '../../src/auth/token-issuer.ts';
 import type { Broker } from '../../src/broker/broker.ts';
 import { createMemoryBroker } from '../../src/broker/memory/memory-broker.ts';
-import { EligibilityCache } from '../../src/core/eligibility-cache.ts';
+import { StoreWrites } from '../../src/core/changes/store-writes.ts';
+import { TokenService } from '../../src/core/clients/token-service.ts';
+import { EligibilityCache } from '../../src/core/presence/eligibility-cache.ts';
 import { ProjectService } from '../../src/core/project-service.ts';
 import { ServiceError } from '../../src/core/service-error.ts';
-import { StoreWrites } from '../../src/core/store-writes.ts';
-import { TokenService } from '../../src/core/token-service.ts';
 import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
 import type { PresenceStore } from '../../src/presence/presence-store.ts';
 import type { ProjectRecord } from '../../src/store/ports/projects.ts';

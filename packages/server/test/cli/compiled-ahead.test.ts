@@ -78,7 +78,7 @@ const withoutServers = skipsPostgres || (await skipsRedis());
 
 describe('a server that starts for the first time compiles nothing', () => {
   test('a first start on the embedded engine loads compiled sources only', () =>
-    assertCompiledAhead({}, 'store/sqlite/sqlite-writer-thread.ts'));
+    assertCompiledAhead({}, 'store/sqlite/writer/sqlite-writer-thread.ts'));
 
   test('a first start on PostgreSQL and Redis loads compiled sources only', { skip: withoutServers }, () =>
     withDatabase((url) =>

@@ -14,7 +14,7 @@ test('the files of "Adding a resource" in CONTRIBUTING.md are those that groups 
   const named = column('File').filter((path) => !/migrations/.test(path));
   assert.ok(named.length > 8);
   const missing = named
-    .map((path) => path.replace('thread', 'group'))
+    .map((path) => path.replace('thread', 'group').replace('/conversation/', '/roster/'))
     .filter((path) => !existsSync(join(ROOT, path)));
   assert.deepEqual(missing, []);
 });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import * as postgres from '../../src/store/postgres/postgres-owned-tables.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import * as sqlite from '../../src/store/sqlite/sqlite-owned-tables.ts';
-import { TRANSFER_ROWS } from '../../src/store/sqlite/sqlite-transfer.ts';
+import { TRANSFER_ROWS } from '../../src/store/sqlite/transfer/sqlite-transfer.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 import { withDirectory, withFile, withStore } from './sqlite-directory.ts';
 

@@ -1,5 +1,5 @@
 /** Conversations in a database of their own, and its rows. */
-import { listKeys } from '../../src/store/postgres/postgres-conversation-lists.ts';
+import { listKeys } from '../../src/store/postgres/conversation/postgres-conversation-lists.ts';
 import { Conversation } from '../contract/store/conversation.ts';
 import { newRoster } from '../contract/store/roster.ts';
 import { withClient } from '../support/postgres.ts';

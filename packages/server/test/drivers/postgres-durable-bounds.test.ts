@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { canonicalLocation, limits } from '@rollcall/protocol';
 import type { DurableBounds } from '../../src/store/durable-bounds.ts';
-import { locationKey, pairKeys } from '../../src/store/postgres/postgres-location-keys.ts';
+import { locationKey, pairKeys } from '../../src/store/postgres/presence/postgres-location-keys.ts';
 import type { Store } from '../../src/store/store.ts';
 import { newRoster, type Roster } from '../contract/store/roster.ts';
 import { BY_TEST } from '../support/origin.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type pg from 'pg';
-import { ConversationPurge } from '../../src/store/postgres/postgres-conversation-purge.ts';
+import { ConversationPurge } from '../../src/store/postgres/conversation/postgres-conversation-purge.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { appended, Conversation, markdown, textOf } from '../contract/store/conversation.ts';
 import { Random } from '../sim/random.ts';

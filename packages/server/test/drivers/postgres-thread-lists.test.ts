@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { canonicalLocation, limits } from '@rollcall/protocol';
 import { newRevision } from '../../src/core/revision.ts';
-import { WORK_MAX } from '../../src/store/thread-page-bounds.ts';
+import { WORK_MAX } from '../../src/store/conversation/thread-page-bounds.ts';
 import { inBatches, plain } from '../contract/store/conversation.ts';
 import { numbered } from '../contract/store/roster.ts';
 import { Random } from '../sim/random.ts';

@@ -1,6 +1,6 @@
 import { PostgresDatabase } from '../../src/store/postgres/connections/postgres-database.ts';
 import { parsePostgresUrl } from '../../src/store/postgres/connections/postgres-url.ts';
-import { ConversationPurge } from '../../src/store/postgres/postgres-conversation-purge.ts';
+import { ConversationPurge } from '../../src/store/postgres/conversation/postgres-conversation-purge.ts';
 import { purgeSlice } from '../../src/store/postgres/postgres-purge.ts';
 import { closing } from '../support/closing.ts';
 import { rows } from './postgres-conversation.ts';

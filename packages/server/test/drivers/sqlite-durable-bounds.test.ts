@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { canonicalLocation, limits } from '@rollcall/protocol';
-import { locationKeys } from '../../src/store/sqlite/sqlite-location-keys.ts';
+import { locationKeys } from '../../src/store/sqlite/presence/sqlite-location-keys.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { newRoster } from '../contract/store/roster.ts';

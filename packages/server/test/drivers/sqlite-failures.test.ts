@@ -5,16 +5,16 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { DURABLE_BOUNDS } from '../../src/store/durable-bounds.ts';
-import { StoreCondition } from '../../src/store/sqlite/sqlite-condition.ts';
-import { SqliteConnection } from '../../src/store/sqlite/sqlite-connection.ts';
+import { StoreCondition } from '../../src/store/sqlite/files/sqlite-condition.ts';
 import {
   fileIdentities,
   flushDirectory,
   removeUnfinishedFiles,
-} from '../../src/store/sqlite/sqlite-files.ts';
-import { GroupCommit } from '../../src/store/sqlite/sqlite-group-commit.ts';
+} from '../../src/store/sqlite/files/sqlite-files.ts';
+import { SqliteConnection } from '../../src/store/sqlite/sqlite-connection.ts';
 import { migrate } from '../../src/store/sqlite/sqlite-migrate.ts';
 import { SnapshotPool } from '../../src/store/sqlite/sqlite-snapshots.ts';
+import { GroupCommit } from '../../src/store/sqlite/writer/sqlite-group-commit.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 

@@ -11,7 +11,7 @@ import { DURABLE_BOUNDS } from '../../src/store/durable-bounds.ts';
 import { SqliteConnection } from '../../src/store/sqlite/sqlite-connection.ts';
 import { sqliteWrites } from '../../src/store/sqlite/sqlite-ports.ts';
 import { STORE_FILE } from '../../src/store/sqlite/sqlite-store.ts';
-import { TRANSFER_ROWS } from '../../src/store/sqlite/sqlite-transfer.ts';
+import { TRANSFER_ROWS } from '../../src/store/sqlite/transfer/sqlite-transfer.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { joined } from '../contract/store/entries.ts';

@@ -1,8 +1,8 @@
 /** What a driver is given for another thread is transferred there: the event loop does not copy it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { packIds } from '../../src/store/packed-ids.ts';
 import type { Store } from '../../src/store/store.ts';
+import { packIds } from '../../src/store/worker-threads/packed-ids.ts';
 import { newRoster, numbered } from '../contract/store/roster.ts';
 import { skipsPostgres } from '../support/postgres.ts';
 import { withPostgresStore } from './postgres-stores.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { test } from 'node:test';
-import { addressOf } from '../../src/http/address-of.ts';
+import { addressOf } from '../../src/http/connections/address-of.ts';
 
 /** A request without `Host`, on a connection that is open. */
 async function withRequest(use: (request: IncomingMessage, port: number) => void): Promise<void> {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { pino } from 'pino';
-import { afterCommit } from '../../src/core/after-commit.ts';
-import { EligibilityCache } from '../../src/core/eligibility-cache.ts';
-import type { Change } from '../../src/store/changes.ts';
-import { type IdList, packIds } from '../../src/store/packed-ids.ts';
+import { afterCommit } from '../../src/core/changes/after-commit.ts';
+import { EligibilityCache } from '../../src/core/presence/eligibility-cache.ts';
+import type { Change } from '../../src/store/changes/changes.ts';
+import { type IdList, packIds } from '../../src/store/worker-threads/packed-ids.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { withApp } from './app-case.ts';
 

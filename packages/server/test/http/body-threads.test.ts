@@ -7,7 +7,7 @@ import { BodyMemory } from '../../src/http/bodies/body-memory.ts';
 import { BodyThreads } from '../../src/http/bodies/body-threads.ts';
 import { BodyWorker } from '../../src/http/bodies/body-worker.ts';
 import { ReceivedBody } from '../../src/http/bodies/received-body.ts';
-import { unpackIds } from '../../src/store/packed-ids.ts';
+import { unpackIds } from '../../src/store/worker-threads/packed-ids.ts';
 import { closing } from '../support/closing.ts';
 
 const log = pino({ level: 'silent' });

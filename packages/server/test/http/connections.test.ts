@@ -5,7 +5,7 @@ import { get, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type ConnectionOptions, HttpConnections } from '../../src/http/connections.ts';
+import { type ConnectionOptions, HttpConnections } from '../../src/http/connections/connections.ts';
 import { RawConnection, statuses } from '../support/raw-connection.ts';
 import { until } from '../support/waiting.ts';
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as tick } from 'node:timers/promises';
-import { writeContext } from '../../src/core/write-context.ts';
+import { writeContext } from '../../src/core/changes/write-context.ts';
 import type { EligibilityStore } from '../../src/store/ports/eligibility.ts';
 import type { Store } from '../../src/store/store.ts';
 import { BY_TEST } from '../support/origin.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { groupNotFound } from '../../src/core/errors.ts';
-import { type PresenceChange, presenceChange } from '../../src/core/presence-change.ts';
+import { type PresenceChange, presenceChange } from '../../src/core/presence/presence-change.ts';
 import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
 import type { PresenceStore, PresenceWatch } from '../../src/presence/presence-store.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';

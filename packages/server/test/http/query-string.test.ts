@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { MalformedQuery, NO_QUERY, parseQueryString } from '../../src/http/query-string.ts';
+import { MalformedQuery, NO_QUERY, parseQueryString } from '../../src/http/parameters/query-string.ts';
 
 suite('query strings', () => {
   test('query strings are parsed as URLSearchParams writes them', () => {

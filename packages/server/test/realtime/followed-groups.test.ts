@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { writeContext } from '../../src/core/write-context.ts';
+import { writeContext } from '../../src/core/changes/write-context.ts';
 import type { PresenceStore, PresenceWatch } from '../../src/presence/presence-store.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { BY_TEST } from '../support/origin.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { canonicalLocation, type Location, type PresenceEntry } from '@rollcall/protocol';
-import type { PresenceFilter } from '../../src/core/presence-reading.ts';
+import type { PresenceFilter } from '../../src/core/presence/presence-reading.ts';
 import { ServiceError } from '../../src/core/service-error.ts';
 import { SseSink } from '../../src/realtime/sessions/sse-sink.ts';
 import { readPositionId } from '../../src/wire/event-text.ts';

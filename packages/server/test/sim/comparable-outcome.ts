@@ -1,4 +1,4 @@
-import type { Change } from '../../src/store/changes.ts';
+import type { Change } from '../../src/store/changes/changes.ts';
 import type { BatchOutcome } from '../../src/store/ports/batches.ts';
 import type { Eligibility } from '../../src/store/ports/eligibility.ts';
 import { changeTexts } from '../contract/store/entries.ts';

@@ -1,8 +1,8 @@
 /** The recorded changes of the naive model. A write has one record for each topic, and each record follows the one before. */
-import { type Topic, topicOfRecord } from '../../src/store/change-topics.ts';
-import type { Change } from '../../src/store/changes.ts';
+import { type Topic, topicOfRecord } from '../../src/store/changes/change-topics.ts';
+import type { Change } from '../../src/store/changes/changes.ts';
+import { storedParts } from '../../src/store/changes/stored-changes.ts';
 import { type ChangeRecord, type ChangeStore, REMOVED_AT_ONCE } from '../../src/store/ports/changes.ts';
-import { storedParts } from '../../src/store/stored-changes.ts';
 import type { WriteContext } from '../../src/store/write-context.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import type { ModelState } from './model-state.ts';

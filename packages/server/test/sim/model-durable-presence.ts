@@ -1,5 +1,5 @@
 /** Eligibility and durable presence in the naive model. */
-import type { Change } from '../../src/store/changes.ts';
+import type { Change } from '../../src/store/changes/changes.ts';
 import type { DurableBounds } from '../../src/store/durable-bounds.ts';
 import type {
   DurablePresenceOutcome,

@@ -1,6 +1,6 @@
 /** Messages of the naive model. */
 import { limits } from '@rollcall/protocol';
-import type { Change } from '../../src/store/changes.ts';
+import type { Change } from '../../src/store/changes/changes.ts';
 import { type DeleteOutcome, UNCHANGED } from '../../src/store/outcomes.ts';
 import {
   type AppendOutcome,

@@ -1,5 +1,6 @@
 /** Threads of the naive model: lists that are searched from their beginning, and counts that are counted. */
 import { compareCodePoints, type Location, limits, locationMatches } from '@rollcall/protocol';
+import { PARTICIPANT_BYTES } from '../../src/store/conversation/thread-page-bounds.ts';
 import { type DeleteOutcome, UNCHANGED } from '../../src/store/outcomes.ts';
 import type {
   PutThreadOutcome,
@@ -11,7 +12,6 @@ import type {
   ThreadPage,
   ThreadRecord,
 } from '../../src/store/ports/threads.ts';
-import { PARTICIPANT_BYTES } from '../../src/store/thread-page-bounds.ts';
 import type { ConditionalContext } from '../../src/store/write-context.ts';
 import {
   ABSENT,

@@ -8,7 +8,7 @@ import {
   type NotificationChannels,
   type Status,
 } from '@rollcall/protocol';
-import { type Change, membershipChanges, resourceChanges } from '../../src/store/changes.ts';
+import { type Change, membershipChanges, resourceChanges } from '../../src/store/changes/changes.ts';
 import {
   type Absent,
   type DeleteOutcome,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Status } from '@rollcall/protocol';
-import { unpackIds } from '../../src/store/packed-ids.ts';
 import type { Store } from '../../src/store/store.ts';
+import { unpackIds } from '../../src/store/worker-threads/packed-ids.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { ChangeReplay, type ReplayedChange, type ReplayedState } from '../changes/change-replay.ts';
 import { joined } from '../contract/store/entries.ts';

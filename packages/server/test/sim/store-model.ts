@@ -4,9 +4,8 @@
  * {@link ModelState}, which every `StoreModel` on it reads.
  */
 import type { GroupWrite } from '@rollcall/protocol';
-import type { Change } from '../../src/store/changes.ts';
+import type { Change } from '../../src/store/changes/changes.ts';
 import { type Absent, UNCHANGED, type Updated } from '../../src/store/outcomes.ts';
-import { unpackIds } from '../../src/store/packed-ids.ts';
 import type { BatchStore } from '../../src/store/ports/batches.ts';
 import type { ChangeStore } from '../../src/store/ports/changes.ts';
 import type { ConversationFeedStore } from '../../src/store/ports/conversation-feed.ts';
@@ -24,6 +23,7 @@ import type { UserStore } from '../../src/store/ports/users.ts';
 import type { WebhookLeaseStore, WebhookStore } from '../../src/store/ports/webhooks.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Stored } from '../../src/store/stored-write.ts';
+import { unpackIds } from '../../src/store/worker-threads/packed-ids.ts';
 import type { WriteContext } from '../../src/store/write-context.ts';
 import { ProjectGoneError } from '../../src/values/engine-errors.ts';
 import type { Incarnation } from '../../src/values/incarnation.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { ChangeFeed } from '../../src/core/change-feed.ts';
-import type { WebhookFilter } from '../../src/core/webhook-filter.ts';
+import { ChangeFeed } from '../../src/core/changes/change-feed.ts';
+import type { WebhookFilter } from '../../src/core/webhooks/webhook-filter.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { DeliveryWriter } from '../../src/webhooks/delivery-writer.ts';

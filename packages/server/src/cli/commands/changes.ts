@@ -1,7 +1,7 @@
 import { setTimeout as passed } from 'node:timers/promises';
 import type { ChangeList, RecordedChange } from '@rollcall/protocol';
-import { isActor, readTypes } from '../../core/change-filter.ts';
-import { readPosition } from '../../core/change-position.ts';
+import { isActor, readTypes } from '../../core/changes/change-filter.ts';
+import { readPosition } from '../../core/changes/change-position.ts';
 import { readAs, readId } from '../arguments.ts';
 import { untilAborted, withInterruption } from '../interruption.ts';
 import { noteLine } from '../output.ts';

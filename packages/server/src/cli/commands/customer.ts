@@ -1,5 +1,5 @@
+import { newId, newSecret } from '../../core/clients/credentials.ts';
 import { systemClock } from '../../core/clock.ts';
-import { newId, newSecret } from '../../core/credentials.ts';
 import { createdFields, summaryFields } from '../../wire/presenters.ts';
 import { readId, readName } from '../arguments.ts';
 import { CommandError } from '../command-error.ts';

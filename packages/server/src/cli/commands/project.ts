@@ -1,6 +1,6 @@
 import { limits } from '@rollcall/protocol';
+import { newProject, nextSecret } from '../../core/clients/credentials.ts';
 import { systemClock } from '../../core/clock.ts';
-import { newProject, nextSecret } from '../../core/credentials.ts';
 import type { ProjectRecord } from '../../store/ports/projects.ts';
 import type { Store } from '../../store/store.ts';
 import { createdFields, newSecretFields, summaryFields } from '../../wire/presenters.ts';

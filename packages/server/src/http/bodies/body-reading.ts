@@ -1,10 +1,10 @@
 /**
  * Reading a large body on a thread: the task, the work and its result. The result has lists of IDs packed (see
- * store/packed-ids.ts), so that the event loop unpacks little, however large the body was.
+ * store/worker-threads/packed-ids.ts), so that the event loop unpacks little, however large the body was.
  */
 import { JsonObjectError, parseJson, parseJsonObject, ValidationErrors, validator } from '@rollcall/protocol';
 import type { ErrorsByStep } from '../../core/validation-error.ts';
-import { type PackedIds, packIds } from '../../store/packed-ids.ts';
+import { type PackedIds, packIds } from '../../store/worker-threads/packed-ids.ts';
 import { type BodyRules, LARGE_BODIES, type LargeBodyName } from './large-bodies.ts';
 
 export interface BodyTask {

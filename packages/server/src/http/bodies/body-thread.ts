@@ -1,6 +1,6 @@
 /** A thread that parses and checks large bodies, one at a time. */
 import { type MessagePort, parentPort } from 'node:worker_threads';
-import { transferable } from '../../store/transferable.ts';
+import { transferable } from '../../store/worker-threads/transferable.ts';
 import { type BodyTask, type FromBodyThread, readLargeBody } from './body-reading.ts';
 
 function read(task: BodyTask): FromBodyThread {

@@ -1,5 +1,5 @@
 import { TaskWorker } from '../../concurrency/task-worker.ts';
-import { transferable } from '../../store/transferable.ts';
+import { transferable } from '../../store/worker-threads/transferable.ts';
 import { bodyUnavailable } from './body-memory.ts';
 import type { BodyReading, BodyTask, FromBodyThread } from './body-reading.ts';
 

@@ -7,8 +7,8 @@ import {
   PresenceUpdates,
   type ValidationErrors,
 } from '@rollcall/protocol';
-import { inspectMembersChange } from '../../core/membership-service.ts';
-import { inspectPresence, inspectPresenceUpdates } from '../../core/presence-rules.ts';
+import { inspectPresence, inspectPresenceUpdates } from '../../core/presence/presence-rules.ts';
+import { inspectMembersChange } from '../../core/roster/membership-service.ts';
 import { readGroupId } from '../older-names.ts';
 
 export interface BodyRules {

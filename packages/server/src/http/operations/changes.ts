@@ -12,13 +12,13 @@ import {
   type ValidationErrors,
 } from '@rollcall/protocol';
 import type { Caller } from '../../core/caller.ts';
-import { type ChangeFilter, isActor, readTypes } from '../../core/change-filter.ts';
-import { type ChangePosition, positionText, readPosition } from '../../core/change-position.ts';
+import { type ChangeFilter, isActor, readTypes } from '../../core/changes/change-filter.ts';
+import { type ChangePosition, positionText, readPosition } from '../../core/changes/change-position.ts';
 import { changesPage } from '../../wire/change-text.ts';
-import { changePageBody } from '../change-page.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
 import { operationsOf, type StreamDefinition } from '../operation.ts';
+import { changePageBody } from '../parameters/change-page.ts';
 import type { Reply } from '../reply.ts';
 import { REQUEST_ID_PATTERN } from '../request-id.ts';
 import { PageQuery } from '../schemas.ts';

@@ -18,8 +18,8 @@ import { created, done } from '../../wire/json-answer.ts';
 import { etag, precondition } from '../conditions.ts';
 import type { Exchange } from '../exchange.ts';
 import { operationsOf } from '../operation.ts';
+import { threadFilter, threadListName } from '../parameters/thread-filter.ts';
 import { asViewer, checkStream, isStreamRequest, STREAM_BOUND } from '../streams.ts';
-import { threadFilter, threadListName } from '../thread-filter.ts';
 import { CLIENT_TAG } from './client.ts';
 import {
   CLIENT_MESSAGES_STREAM,

@@ -12,8 +12,8 @@ import {
 } from '@rollcall/protocol';
 import type { AuthenticatedClient } from '../../auth/client-claims.ts';
 import { chunks } from '../../core/paging.ts';
-import { presenceChange } from '../../core/presence-change.ts';
-import { inspectPresence } from '../../core/presence-rules.ts';
+import { presenceChange } from '../../core/presence/presence-change.ts';
+import { inspectPresence } from '../../core/presence/presence-rules.ts';
 import type { PageRequest } from '../../values/page.ts';
 import { VIEWER_TAIL, viewerHead } from '../../wire/presenters.ts';
 import type { Exchange } from '../exchange.ts';

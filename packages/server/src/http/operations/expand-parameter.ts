@@ -1,5 +1,5 @@
 import { Expand, maybe, meaning } from '@rollcall/protocol';
-import type { Expansion } from '../../core/presence-reading.ts';
+import type { Expansion } from '../../core/presence/presence-reading.ts';
 
 /** `data`, `user` or both, in any order. */
 export const ExpandParameter = meaning(

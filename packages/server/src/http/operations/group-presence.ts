@@ -12,7 +12,7 @@ import {
 } from '@rollcall/protocol';
 import type { Caller } from '../../core/caller.ts';
 import type { ListName } from '../../core/page-token.ts';
-import type { PresencePage } from '../../core/presence-reading.ts';
+import type { PresencePage } from '../../core/presence/presence-reading.ts';
 import type { StreamRequest } from '../../realtime/sessions/stream-request.ts';
 import type { PageRequest } from '../../values/page.ts';
 import { withCommas } from '../../values/with-commas.ts';
@@ -21,10 +21,10 @@ import { countBody } from '../../wire/json-answer.ts';
 import { presentPresence } from '../../wire/presenters.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
-import { hasLocation } from '../location-parameter.ts';
 import { operationsOf, type StreamDefinition } from '../operation.ts';
 import { pagedBody } from '../paged-list.ts';
-import { filterOf } from '../presence-filter.ts';
+import { hasLocation } from '../parameters/location-parameter.ts';
+import { filterOf } from '../parameters/presence-filter.ts';
 import type { Reply } from '../reply.ts';
 import { locationParameters, PageQuery } from '../schemas.ts';
 import {

@@ -1,6 +1,6 @@
 import { Group, GroupCreation, GroupList, GroupWrite } from '@rollcall/protocol';
-import { GROUP_REQUIRED, type GroupInput } from '../../core/group-service.ts';
 import { chunks } from '../../core/paging.ts';
+import { GROUP_REQUIRED, type GroupInput } from '../../core/roster/group-service.ts';
 import { precondition, taggedReply } from '../conditions.ts';
 import { groupBody, releaseMembers } from '../group-body.ts';
 import { doneToGroup } from '../older-names.ts';

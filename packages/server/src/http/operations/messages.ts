@@ -13,8 +13,8 @@ import {
   oneOf,
   type Static,
 } from '@rollcall/protocol';
-import { threadNotFound } from '../../core/conversation-errors.ts';
-import { checkMessageTimes } from '../../core/conversation-times.ts';
+import { threadNotFound } from '../../core/conversation/conversation-errors.ts';
+import { checkMessageTimes } from '../../core/conversation/conversation-times.ts';
 import type { FoundMessage, MessageListRequest, MessagePage } from '../../store/ports/messages.ts';
 import { withCommas } from '../../values/with-commas.ts';
 import { presentMessage } from '../../wire/conversation-presenters.ts';

@@ -7,7 +7,7 @@ import { stopping } from '../../core/service-error.ts';
 import { METRICS_TYPE, metricsText } from '../../metrics/metrics-text.ts';
 import { processMetrics } from '../../metrics/process-metrics.ts';
 import { HEALTHY } from '../../wire/json-answer.ts';
-import { addressOf } from '../address-of.ts';
+import { addressOf } from '../connections/address-of.ts';
 import { unavailable } from '../error-answer.ts';
 import { operationsOf } from '../operation.ts';
 

@@ -9,8 +9,8 @@ import {
   PresenceUpdatesDone,
   PresenceWrite,
 } from '@rollcall/protocol';
-import { presenceChange } from '../../core/presence-change.ts';
-import { inspectPresence } from '../../core/presence-rules.ts';
+import { presenceChange } from '../../core/presence/presence-change.ts';
+import { inspectPresence } from '../../core/presence/presence-rules.ts';
 import { withCommas } from '../../values/with-commas.ts';
 import { done } from '../../wire/json-answer.ts';
 import { presentPresence, presentUpdatesApplied } from '../../wire/presenters.ts';

@@ -12,7 +12,7 @@ import {
   ThreadList,
   ThreadWrite,
 } from '@rollcall/protocol';
-import { checkThreadTimes } from '../../core/conversation-times.ts';
+import { checkThreadTimes } from '../../core/conversation/conversation-times.ts';
 import type { ThreadPage } from '../../store/ports/threads.ts';
 import { withCommas } from '../../values/with-commas.ts';
 import { presentThread, presentThreads } from '../../wire/conversation-presenters.ts';
@@ -21,9 +21,9 @@ import { precondition, taggedReply } from '../conditions.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
 import { operationsOf } from '../operation.ts';
+import { threadFilter, threadListName } from '../parameters/thread-filter.ts';
 import { limitUpTo, locationParameters, PageQuery } from '../schemas.ts';
 import { checkStream, isStreamRequest, watchingHost } from '../streams.ts';
-import { threadFilter, threadListName } from '../thread-filter.ts';
 import { STREAM_DESCRIPTION, streamThreads, THREADS_STREAM } from './conversation-streams.ts';
 import { createdAnswer, doneAnswer, NO_SUCH_GROUP, NOTHING_TO_MATCH, THREAD_EXAMPLE } from './examples.ts';
 

@@ -12,8 +12,8 @@ import {
   WebhookSecret,
   WebhookWrite,
 } from '@rollcall/protocol';
-import { type ChangePosition, readPosition } from '../../core/change-position.ts';
-import { WEBHOOK_REQUIRED } from '../../core/webhook-service.ts';
+import { type ChangePosition, readPosition } from '../../core/changes/change-position.ts';
+import { WEBHOOK_REQUIRED } from '../../core/webhooks/webhook-service.ts';
 import { done } from '../../wire/json-answer.ts';
 import { presentNewSecret } from '../../wire/presenters.ts';
 import {

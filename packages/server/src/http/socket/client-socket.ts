@@ -3,7 +3,7 @@ import { SOCKET_CLOSES } from '@rollcall/protocol';
 import type { WebSocket } from 'ws';
 import type { ClientWriter } from '../../core/caller.ts';
 import { groupNotFound } from '../../core/errors.ts';
-import type { PresenceChange } from '../../core/presence-change.ts';
+import type { PresenceChange } from '../../core/presence/presence-change.ts';
 import type { ServiceError } from '../../core/service-error.ts';
 import type { SessionRequest, Watcher } from '../../realtime/sessions/stream-request.ts';
 import type { ProjectKey } from '../../values/project-key.ts';

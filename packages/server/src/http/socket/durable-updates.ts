@@ -1,7 +1,7 @@
 import type { ClientWriter } from '../../core/caller.ts';
-import type { ClientSessions } from '../../core/client-session.ts';
+import type { ClientSessions } from '../../core/clients/client-session.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { PresenceChange } from '../../core/presence-change.ts';
+import type { PresenceChange } from '../../core/presence/presence-change.ts';
 
 /** How often the durable location of one region is written, in milliseconds. */
 const INTERVAL_MS = 1_000;

@@ -11,7 +11,7 @@ import {
   validator,
 } from '@rollcall/protocol';
 import type { ClientWriter } from '../../core/caller.ts';
-import type { PresenceChange } from '../../core/presence-change.ts';
+import type { PresenceChange } from '../../core/presence/presence-change.ts';
 import type { Login, VerifiedLogin } from './socket-login.ts';
 import type { SocketServices } from './socket-parts.ts';
 import type { SocketWatches } from './socket-watches.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
-import type { ChangeChunk, ChangeFeed } from '../../core/change-feed.ts';
-import type { ChangeFilter } from '../../core/change-filter.ts';
-import { type ChangePosition, positionText, readPosition } from '../../core/change-position.ts';
+import type { ChangeChunk, ChangeFeed } from '../../core/changes/change-feed.ts';
+import type { ChangeFilter } from '../../core/changes/change-filter.ts';
+import { type ChangePosition, positionText, readPosition } from '../../core/changes/change-position.ts';
 import { ServiceError } from '../../core/service-error.ts';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import { changeEvent } from '../../wire/change-text.ts';

@@ -1,4 +1,4 @@
-import type { PresenceFilter } from '../../core/presence-reading.ts';
+import type { PresenceFilter } from '../../core/presence/presence-reading.ts';
 import type { ReaderEvent } from '../events/reader-event.ts';
 import type { Channel } from './channel.ts';
 import { ChannelIndex } from './channel-index.ts';

@@ -1,5 +1,5 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import type { PresenceFilter } from '../../core/presence-reading.ts';
+import type { PresenceFilter } from '../../core/presence/presence-reading.ts';
 import { entryEvents, heartbeatText } from '../../wire/event-text.ts';
 import { mergeEntries } from '../events/merge-entries.ts';
 import type { Entry, ReaderEvent, StoredEntry } from '../events/reader-event.ts';

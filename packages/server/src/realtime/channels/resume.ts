@@ -1,4 +1,4 @@
-import { NO_PROFILE } from '../../core/user-profiles.ts';
+import { NO_PROFILE } from '../../core/roster/user-profiles.ts';
 import type {
   NumberedEvent,
   PresenceEvent,

@@ -1,6 +1,6 @@
 import type { Broker, Notification } from '../../broker/broker.ts';
-import { threadNotFound } from '../../core/conversation-errors.ts';
-import type { RecordFollower } from '../../core/record-follower.ts';
+import type { RecordFollower } from '../../core/changes/record-follower.ts';
+import { threadNotFound } from '../../core/conversation/conversation-errors.ts';
 import type { ThreadFilter } from '../../store/ports/threads.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { EventPosition } from '../../wire/conversation-events.ts';

@@ -1,5 +1,5 @@
 import { Repeated } from '../../concurrency/repeated.ts';
-import { threadNotFound } from '../../core/conversation-errors.ts';
+import { threadNotFound } from '../../core/conversation/conversation-errors.ts';
 import type { ThreadChanges } from '../../store/ports/conversation-feed.ts';
 import { MARKDOWN_END, type MessageRecord } from '../../store/ports/messages.ts';
 import type { ThreadPosition, ThreadRecord } from '../../store/ports/threads.ts';

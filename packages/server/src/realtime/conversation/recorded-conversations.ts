@@ -1,7 +1,12 @@
 import type { Broker } from '../../broker/broker.ts';
-import type { RecordFollower, RecordListener } from '../../core/record-follower.ts';
-import type { TopicChanges } from '../../core/topic-changes.ts';
-import { conversationTopic, presenceTopic, type Topic, USERS_TOPIC } from '../../store/change-topics.ts';
+import type { RecordFollower, RecordListener } from '../../core/changes/record-follower.ts';
+import type { TopicChanges } from '../../core/changes/topic-changes.ts';
+import {
+  conversationTopic,
+  presenceTopic,
+  type Topic,
+  USERS_TOPIC,
+} from '../../store/changes/change-topics.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 
 interface Listener {

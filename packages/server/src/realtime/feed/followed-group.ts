@@ -1,6 +1,6 @@
 import { Semaphore } from '../../concurrency/semaphore.ts';
+import type { RecordFollower } from '../../core/changes/record-follower.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { RecordFollower } from '../../core/record-follower.ts';
 import type {
   NumberedEvent,
   PresenceEvent,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { PresenceFilter } from '../../core/presence-reading.ts';
+import type { PresenceFilter } from '../../core/presence/presence-reading.ts';
 import type {
   GroupEvent,
   NumberedEvent,
@@ -8,7 +8,7 @@ import type {
   PresencePosition,
   PresenceScope,
 } from '../../presence/presence-store.ts';
-import { presenceTopic, USERS_TOPIC } from '../../store/change-topics.ts';
+import { presenceTopic, USERS_TOPIC } from '../../store/changes/change-topics.ts';
 import { Channel } from '../channels/channel.ts';
 import { ChannelSet } from '../channels/channel-set.ts';
 import { openChannel } from '../channels/open-channel.ts';

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 import { Repeated } from '../../concurrency/repeated.ts';
 import type { Semaphore } from '../../concurrency/semaphore.ts';
-import type { RecordListener } from '../../core/record-follower.ts';
-import type { TopicChanges } from '../../core/topic-changes.ts';
+import type { RecordListener } from '../../core/changes/record-follower.ts';
+import type { TopicChanges } from '../../core/changes/topic-changes.ts';
 import type { GroupEvent, PresenceStore } from '../../presence/presence-store.ts';
-import { type Topic, USERS_TOPIC } from '../../store/change-topics.ts';
+import { type Topic, USERS_TOPIC } from '../../store/changes/change-topics.ts';
 import type { Store } from '../../store/store.ts';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import { slices } from '../../values/slices.ts';

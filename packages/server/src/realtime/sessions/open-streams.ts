@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { Broker, Notification } from '../../broker/broker.ts';
 import type { Caller } from '../../core/caller.ts';
+import type { RecordFollower } from '../../core/changes/record-follower.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { RecordFollower } from '../../core/record-follower.ts';
 import { stopping } from '../../core/service-error.ts';
 import type { Store } from '../../store/store.ts';
 import { CredentialChecks } from './credential-checks.ts';

@@ -1,6 +1,6 @@
+import type { RecordFollower, RecordListener } from '../../core/changes/record-follower.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { RecordFollower, RecordListener } from '../../core/record-follower.ts';
-import { CREDENTIALS_TOPIC } from '../../store/change-topics.ts';
+import { CREDENTIALS_TOPIC } from '../../store/changes/change-topics.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 
 /**

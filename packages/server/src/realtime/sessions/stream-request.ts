@@ -1,5 +1,5 @@
 import type { Caller } from '../../core/caller.ts';
-import type { PresenceFilter } from '../../core/presence-reading.ts';
+import type { PresenceFilter } from '../../core/presence/presence-reading.ts';
 import type { ServiceError } from '../../core/service-error.ts';
 import type { StreamPermit } from './stream-permits.ts';
 

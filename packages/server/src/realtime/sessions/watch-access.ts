@@ -1,5 +1,5 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { clientAccessError } from '../../core/client-access.ts';
+import { clientAccessError } from '../../core/clients/client-access.ts';
 import { groupNotFound, userError } from '../../core/errors.ts';
 import type { Eligibility } from '../../store/ports/eligibility.ts';
 import type { Store } from '../../store/store.ts';

@@ -1,4 +1,4 @@
-import { isSameProfile } from '../../core/user-profiles.ts';
+import { isSameProfile } from '../../core/roster/user-profiles.ts';
 import type { Json } from '../../values/json.ts';
 import { type PresenceEntry, presentPresence } from '../../wire/presenters.ts';
 import { PIECE_MAX_BYTES } from './pieces.ts';

@@ -1,6 +1,6 @@
 import { compareCodePoints } from '@rollcall/protocol';
-import type { PresenceFilter } from '../../core/presence-reading.ts';
-import { NO_PROFILE } from '../../core/user-profiles.ts';
+import type { PresenceFilter } from '../../core/presence/presence-reading.ts';
+import { NO_PROFILE } from '../../core/roster/user-profiles.ts';
 import type { GroupEvent } from '../../presence/presence-store.ts';
 import type { Json } from '../../values/json.ts';
 import { locationTest } from '../../values/location-pairs.ts';

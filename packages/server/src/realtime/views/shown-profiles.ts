@@ -1,4 +1,4 @@
-import { isSameProfile, NO_PROFILE, type Profiles, readProfiles } from '../../core/user-profiles.ts';
+import { isSameProfile, NO_PROFILE, type Profiles, readProfiles } from '../../core/roster/user-profiles.ts';
 import type { PresenceScope } from '../../presence/presence-store.ts';
 import type { Profile } from '../../store/ports/users.ts';
 import type { Store } from '../../store/store.ts';

@@ -1,6 +1,6 @@
 import type { ChangeCounts, ValidationErrors } from '@rollcall/protocol';
 import type { ProjectKey } from '../../values/project-key.ts';
-import type { Change } from '../changes.ts';
+import type { Change } from '../changes/changes.ts';
 import type { IdSample } from '../outcomes.ts';
 import type { WriteContext } from '../write-context.ts';
 

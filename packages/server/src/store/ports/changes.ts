@@ -1,6 +1,6 @@
 import type { ProjectKey } from '../../values/project-key.ts';
-import type { Topic } from '../change-topics.ts';
-import type { Change } from '../changes.ts';
+import type { Topic } from '../changes/change-topics.ts';
+import type { Change } from '../changes/changes.ts';
 import type { Actor } from '../write-context.ts';
 
 /** The changes of one write. A write with very many changes is recorded in several parts, which follow each other. */

@@ -2,7 +2,7 @@ import type { Json } from '../../values/json.ts';
 import type { LocationFilter } from '../../values/location-filter.ts';
 import type { PageRequest } from '../../values/page.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
-import type { Change } from '../changes.ts';
+import type { Change } from '../changes/changes.ts';
 import type { WriteContext } from '../write-context.ts';
 import type { Eligibility } from './eligibility.ts';
 

@@ -11,9 +11,9 @@ import type {
   Updated,
   Written,
 } from '../outcomes.ts';
-import type { IdList } from '../packed-ids.ts';
 import type { Revision } from '../precondition.ts';
 import type { Stored } from '../stored-write.ts';
+import type { IdList } from '../worker-threads/packed-ids.ts';
 import type { ConditionalContext, WriteContext } from '../write-context.ts';
 
 export interface GroupRecord {

@@ -1,7 +1,7 @@
 import type { PageRequest, TotalPage } from '../../values/page.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { Absent, Stale, UnknownUsers, Written } from '../outcomes.ts';
-import type { IdList } from '../packed-ids.ts';
+import type { IdList } from '../worker-threads/packed-ids.ts';
 import type { ConditionalContext } from '../write-context.ts';
 
 /** The users that a write adds to a group and those that it removes; no user is in both lists. */

@@ -1,7 +1,7 @@
 import type { MessageType } from '@rollcall/protocol';
 import type { Json } from '../../values/json.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
-import type { Change } from '../changes.ts';
+import type { Change } from '../changes/changes.ts';
 import type { Absent, AlreadyExists, DeleteOutcome, Stale, UnknownUsers, Written } from '../outcomes.ts';
 import type { Revision } from '../precondition.ts';
 import type { ConditionalContext } from '../write-context.ts';

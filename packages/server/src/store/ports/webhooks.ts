@@ -1,5 +1,5 @@
 import type { ProjectKey } from '../../values/project-key.ts';
-import type { Change } from '../changes.ts';
+import type { Change } from '../changes/changes.ts';
 import type { Absent, DeleteOutcome, Updated } from '../outcomes.ts';
 import type { WriteContext } from '../write-context.ts';
 import type { NewSecret } from './projects.ts';

@@ -1,8 +1,14 @@
 import type { ProjectKey } from '../../values/project-key.ts';
-import { actorOf, actorText } from '../actor-text.ts';
-import { CREDENTIALS_TOPIC, conversationTopic, presenceTopic, USERS_TOPIC } from '../change-topics.ts';
-import { type Change, PROFILE_FIELDS, STATUS_EVENTS } from '../changes.ts';
-import { CHANGE_EPOCH } from '../new-epoch.ts';
+import { actorOf, actorText } from '../changes/actor-text.ts';
+import {
+  CREDENTIALS_TOPIC,
+  conversationTopic,
+  presenceTopic,
+  USERS_TOPIC,
+} from '../changes/change-topics.ts';
+import { type Change, PROFILE_FIELDS, STATUS_EVENTS } from '../changes/changes.ts';
+import { CHANGE_EPOCH } from '../changes/new-epoch.ts';
+import { storedParts } from '../changes/stored-changes.ts';
 import {
   CHANGES_READ_MAX_BYTES,
   type ChangeReading,
@@ -11,7 +17,6 @@ import {
   EXTENT_PROJECTS_MAX,
   REMOVED_AT_ONCE,
 } from '../ports/changes.ts';
-import { storedParts } from '../stored-changes.ts';
 import type { WriteContext } from '../write-context.ts';
 import { type Call, planEachTime, type Row } from './connections/postgres-connection.ts';
 import type { PostgresEngine } from './postgres-engine.ts';

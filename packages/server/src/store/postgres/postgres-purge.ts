@@ -3,7 +3,7 @@ import { Repeated } from '../../concurrency/repeated.ts';
 import { restAfter } from '../purge-rest.ts';
 import { planEachTime, type Row } from './connections/postgres-connection.ts';
 import type { PostgresDatabase } from './connections/postgres-database.ts';
-import { ConversationPurge } from './postgres-conversation-purge.ts';
+import { ConversationPurge } from './conversation/postgres-conversation-purge.ts';
 import { TABLES_OF_PROJECT } from './postgres-owned-tables.ts';
 
 /** Rows of a deleted project that are removed in one transaction, so that no write waits long for it. */

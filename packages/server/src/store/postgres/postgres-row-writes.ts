@@ -3,7 +3,7 @@
  */
 import { ProjectGoneError } from '../../values/engine-errors.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
-import type { Change } from '../changes.ts';
+import type { Change } from '../changes/changes.ts';
 import {
   type Absent,
   type AlreadyExists,

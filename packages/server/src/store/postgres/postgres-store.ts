@@ -6,12 +6,12 @@ import { PostgresDatabase } from './connections/postgres-database.ts';
 import { isWithoutRight, toStoreFailure } from './connections/postgres-errors.ts';
 import { LongReads } from './connections/postgres-snapshots.ts';
 import { type PostgresSettings, parsePostgresUrl } from './connections/postgres-url.ts';
+import { LargeWrites } from './large-writes/postgres-large-writes.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
 import { migrate, requireMigrated } from './postgres-migrate.ts';
 import * as ports from './postgres-ports.ts';
 import { Purge } from './postgres-purge.ts';
-import { postgresTransfer } from './postgres-transfer.ts';
-import { LargeWrites } from './threads/postgres-large-writes.ts';
+import { postgresTransfer } from './transfer/postgres-transfer.ts';
 
 interface PostgresStoreOptions {
   /** Which database, and how: see {@link parsePostgresUrl}. */

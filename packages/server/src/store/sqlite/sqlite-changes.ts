@@ -1,7 +1,8 @@
 import type { ProjectKey } from '../../values/project-key.ts';
-import { actorOf, actorText } from '../actor-text.ts';
-import type { Change } from '../changes.ts';
-import { CHANGE_EPOCH } from '../new-epoch.ts';
+import { actorOf, actorText } from '../changes/actor-text.ts';
+import type { Change } from '../changes/changes.ts';
+import { CHANGE_EPOCH } from '../changes/new-epoch.ts';
+import { storedParts } from '../changes/stored-changes.ts';
 import {
   CHANGES_READ_MAX_BYTES,
   type ChangeReading,
@@ -9,7 +10,6 @@ import {
   EXTENT_PROJECTS_MAX,
   REMOVED_AT_ONCE,
 } from '../ports/changes.ts';
-import { storedParts } from '../stored-changes.ts';
 import type { WriteContext } from '../write-context.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import type { Reads } from './sqlite-methods.ts';

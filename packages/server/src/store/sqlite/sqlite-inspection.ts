@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { SchemaTooOldError } from '../migration-files.ts';
+import { checkStoreFiles, hasStoreFiles } from './files/sqlite-files.ts';
 import { BUSY_TIMEOUT_MS } from './sqlite-connection.ts';
-import { checkStoreFiles, hasStoreFiles } from './sqlite-files.ts';
 import { latestSchemaVersion, schemaVersion } from './sqlite-migrate.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { type Migration, migrationsIn, requireKnownSchema } from '../migration-files.ts';
-import { locationKey, locationKeys } from './sqlite-location-keys.ts';
+import { locationKey, locationKeys } from './presence/sqlite-location-keys.ts';
 
 const DIRECTORY = new URL('./migrations/', import.meta.url);
 

@@ -1,30 +1,30 @@
 /** The ports of the store: reads run on the main thread, writes on the writer's thread. */
 import type { DurableBounds } from '../durable-bounds.ts';
 import type { STORE_WRITES, Store } from '../store.ts';
-import { batchWrites } from './sqlite-batch.ts';
+import { conversationFeedReads } from './conversation/sqlite-conversation-feed.ts';
+import { messageReads } from './conversation/sqlite-messages.ts';
+import { MessageWrites } from './conversation/sqlite-messages-writes.ts';
+import { threadReads } from './conversation/sqlite-threads.ts';
+import { ThreadWrites } from './conversation/sqlite-threads-writes.ts';
+import { durablePresenceReads } from './presence/sqlite-durable-presence.ts';
+import { DurablePresenceWrites } from './presence/sqlite-durable-presence-writes.ts';
+import { eligibilityReads } from './presence/sqlite-eligibility.ts';
+import { batchWrites } from './roster/sqlite-batch.ts';
+import { GroupWrites, groupReads } from './roster/sqlite-groups.ts';
+import { memberReads } from './roster/sqlite-member-lists.ts';
+import { MembershipWrites } from './roster/sqlite-members.ts';
+import { preferenceReads, preferenceWrites } from './roster/sqlite-preferences.ts';
+import { UserWrites, userReads } from './roster/sqlite-users.ts';
 import { ChangeWrites, changeReads } from './sqlite-changes.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
-import { conversationFeedReads } from './sqlite-conversation-feed.ts';
-import { durablePresenceReads } from './sqlite-durable-presence.ts';
-import { DurablePresenceWrites } from './sqlite-durable-presence-writes.ts';
-import { eligibilityReads } from './sqlite-eligibility.ts';
-import { GroupWrites, groupReads } from './sqlite-groups.ts';
-import { memberReads } from './sqlite-member-lists.ts';
-import { MembershipWrites } from './sqlite-members.ts';
-import { messageReads } from './sqlite-messages.ts';
-import { MessageWrites } from './sqlite-messages-writes.ts';
 import type { Writes } from './sqlite-methods.ts';
-import { preferenceReads, preferenceWrites } from './sqlite-preferences.ts';
 import { customerReads, customerWrites, projectReads, projectWrites } from './sqlite-projects.ts';
 import { Purge } from './sqlite-purge.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 import { sessionReads, sessionWrites } from './sqlite-sessions.ts';
 import type { SnapshotPool } from './sqlite-snapshots.ts';
-import { threadReads } from './sqlite-threads.ts';
-import { ThreadWrites } from './sqlite-threads-writes.ts';
-import { UserWrites, userReads } from './sqlite-users.ts';
-import { webhookLeaseReads, webhookLeaseWrites } from './sqlite-webhook-leases.ts';
-import { webhookReads, webhookWrites } from './sqlite-webhooks.ts';
+import { webhookLeaseReads, webhookLeaseWrites } from './webhooks/sqlite-webhook-leases.ts';
+import { webhookReads, webhookWrites } from './webhooks/sqlite-webhooks.ts';
 
 /** The ports on the main thread. `methods` makes the writes of a port. */
 export const sqlitePorts = (

@@ -1,5 +1,5 @@
+import { ConversationPurge } from './conversation/sqlite-conversation-purge.ts';
 import type { SqliteConnection, Statement } from './sqlite-connection.ts';
-import { ConversationPurge } from './sqlite-conversation-purge.ts';
 import { TABLES_OF_GROUP, TABLES_OF_PROJECT } from './sqlite-owned-tables.ts';
 
 /** Rows that are removed in one transaction: some 20 ms, so that other writes hardly wait. */

@@ -1,6 +1,6 @@
 import type { SQLInputValue } from 'node:sqlite';
 import type { OperationTimings } from '../store-timings.ts';
-import type { StoreCondition } from './sqlite-condition.ts';
+import type { StoreCondition } from './files/sqlite-condition.ts';
 import { type Row, SqliteConnection, type Statement } from './sqlite-connection.ts';
 
 /** A statement that only reads. */

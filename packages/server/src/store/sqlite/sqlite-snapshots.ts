@@ -1,7 +1,7 @@
 import { Semaphore } from '../../concurrency/semaphore.ts';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import type { PoolUse } from '../store-timings.ts';
-import type { StoreCondition } from './sqlite-condition.ts';
+import type { StoreCondition } from './files/sqlite-condition.ts';
 import { type Row, SqliteConnection, type Statement } from './sqlite-connection.ts';
 
 /** How many long reads go on at once; more wait for one to end. */

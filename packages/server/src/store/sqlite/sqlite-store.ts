@@ -4,13 +4,13 @@ import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import { DURABLE_BOUNDS, type DurableBounds } from '../durable-bounds.ts';
 import type { Store } from '../store.ts';
 import { StoreTimings } from '../store-timings.ts';
-import { StoreCondition } from './sqlite-condition.ts';
+import { StoreCondition } from './files/sqlite-condition.ts';
 import { outdatedSchema } from './sqlite-inspection.ts';
 import { sqlitePorts } from './sqlite-ports.ts';
 import { SqliteReader } from './sqlite-reader.ts';
 import { SnapshotPool } from './sqlite-snapshots.ts';
-import { sqliteTransfer } from './sqlite-transfer.ts';
-import { SqliteWriter } from './sqlite-writer.ts';
+import { sqliteTransfer } from './transfer/sqlite-transfer.ts';
+import { SqliteWriter } from './writer/sqlite-writer.ts';
 
 /** The store's file within the data directory. */
 export const STORE_FILE = 'rollcall.db';

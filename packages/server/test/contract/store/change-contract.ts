@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CREDENTIALS_TOPIC } from '../../../src/store/change-topics.ts';
+import { CREDENTIALS_TOPIC } from '../../../src/store/changes/change-topics.ts';
 import {
   CHANGES_READ_MAX_BYTES,
   type ChangeRecord,

@@ -8,7 +8,7 @@ import {
   type Topic,
   topicOfRecord,
   USERS_TOPIC,
-} from '../../../src/store/change-topics.ts';
+} from '../../../src/store/changes/change-topics.ts';
 import type { ChangeRecord } from '../../../src/store/ports/changes.ts';
 import { orderAll, recordsAfter } from '../../support/recorded.ts';
 import { plain } from './conversation.ts';

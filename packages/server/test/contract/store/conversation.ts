@@ -1,7 +1,7 @@
 /** A project with groups whose users talk, and how the suites of threads and messages write to it and read it back. */
 import assert from 'node:assert/strict';
 import { limits } from '@rollcall/protocol';
-import type { Change } from '../../../src/store/changes.ts';
+import type { Change } from '../../../src/store/changes/changes.ts';
 import {
   MARKDOWN_END,
   type MessageAppend,

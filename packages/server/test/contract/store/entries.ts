@@ -1,7 +1,7 @@
 /** Answers of the store that hold lists, unpacked. */
 import assert from 'node:assert/strict';
-import type { Change } from '../../../src/store/changes.ts';
-import { type IdList, unpackIds } from '../../../src/store/packed-ids.ts';
+import type { Change } from '../../../src/store/changes/changes.ts';
+import { type IdList, unpackIds } from '../../../src/store/worker-threads/packed-ids.ts';
 import type { Json } from '../../../src/values/json.ts';
 import type { Page, PageRequest } from '../../../src/values/page.ts';
 

@@ -1,7 +1,7 @@
 /** Writes of different resources that come at the same moment: a driver may make them together, each by its own conditions. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Change } from '../../../src/store/changes.ts';
+import type { Change } from '../../../src/store/changes/changes.ts';
 import { recordsAfter } from '../../support/recorded.ts';
 import { appended, Conversation, markdown, plain, textOf } from './conversation.ts';
 import { PAGE_1, PAGE_2 } from './durable-presence.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type IdList, isPacked, packIds } from '../../../src/store/packed-ids.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { type IdList, isPacked, packIds } from '../../../src/store/worker-threads/packed-ids.ts';
 import { numbered } from './roster.ts';
 import type { MakeStoreSpace, StoreLab } from './store-lab.ts';
 

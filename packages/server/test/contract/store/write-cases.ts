@@ -1,6 +1,6 @@
 /** The writes of the Store, as the contract of recorded changes runs them. */
 import assert from 'node:assert/strict';
-import type { Change } from '../../../src/store/changes.ts';
+import type { Change } from '../../../src/store/changes/changes.ts';
 import type { Precondition } from '../../../src/store/precondition.ts';
 import type { STORE_WRITES, Store } from '../../../src/store/store.ts';
 import type { ConditionalContext, Origin } from '../../../src/store/write-context.ts';

@@ -1,7 +1,7 @@
 /** Frames that say where the user is. */
 import { Flag, Location, maybe, meaning, PresenceData, type ValidationErrors } from '@rollcall/protocol';
-import { presenceChange } from '../../../core/presence-change.ts';
-import { inspectPresence } from '../../../core/presence-rules.ts';
+import { presenceChange } from '../../../core/presence/presence-change.ts';
+import { inspectPresence } from '../../../core/presence/presence-rules.ts';
 import { defineFrame, type RawFrame } from '../frame-definition.ts';
 import { groupID, LOCATION, REGION, verifiedLogin } from './frame-parts.ts';
 

@@ -16,8 +16,8 @@ import {
 } from '@rollcall/protocol';
 import { readEventId } from '../../../wire/conversation-events.ts';
 import { readPositionId } from '../../../wire/event-text.ts';
-import { filterOf } from '../../presence-filter.ts';
-import { threadFilter, threadListName } from '../../thread-filter.ts';
+import { filterOf } from '../../parameters/presence-filter.ts';
+import { threadFilter, threadListName } from '../../parameters/thread-filter.ts';
 import { defineFrame, type RawFrame } from '../frame-definition.ts';
 import { groupID, REGION, verifiedLogin } from './frame-parts.ts';
 

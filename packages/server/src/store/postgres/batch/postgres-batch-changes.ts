@@ -1,14 +1,14 @@
 import type { Status } from '@rollcall/protocol';
 import type { ProjectKey } from '../../../values/project-key.ts';
-import { type Change, membershipChanges, resourceChanges } from '../../changes.ts';
+import { type Change, membershipChanges, resourceChanges } from '../../changes/changes.ts';
 import type { BatchOutcome } from '../../ports/batches.ts';
 import type { WriteContext } from '../../write-context.ts';
 import type { Call } from '../connections/postgres-connection.ts';
 import { recordCalls } from '../postgres-changes.ts';
-import { additions, removals } from '../postgres-member-lists.ts';
 import { plainArray } from '../postgres-text.ts';
-import { anyCountSlot, COUNT_USERS } from '../postgres-user-counts.ts';
-import { USER_FIELDS } from '../postgres-users.ts';
+import { additions, removals } from '../roster/postgres-member-lists.ts';
+import { anyCountSlot, COUNT_USERS } from '../roster/postgres-user-counts.ts';
+import { USER_FIELDS } from '../roster/postgres-users.ts';
 import {
   type BatchContents,
   columnsOfItems,

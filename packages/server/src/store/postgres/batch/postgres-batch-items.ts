@@ -2,7 +2,7 @@
 import type { Batch, ChangeCounts } from '@rollcall/protocol';
 import { toStored } from '../../stored-write.ts';
 import { textArray } from '../postgres-text.ts';
-import { USER_FIELDS, type UserField } from '../postgres-users.ts';
+import { USER_FIELDS, type UserField } from '../roster/postgres-users.ts';
 import { GROUP_FIELDS, type GroupField } from './postgres-batch-statements.ts';
 
 export type IdList = ReadonlySet<string>;

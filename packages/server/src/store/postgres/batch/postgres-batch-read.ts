@@ -4,7 +4,7 @@ import type { Call, Row } from '../connections/postgres-connection.ts';
 import type { Transaction } from '../connections/postgres-database.ts';
 import { assertAlive, IS_ALIVE, idsOf } from '../postgres-row-writes.ts';
 import { plainArray, textArray } from '../postgres-text.ts';
-import { USER_FIELDS } from '../postgres-users.ts';
+import { USER_FIELDS } from '../roster/postgres-users.ts';
 import {
   type BatchContents,
   type ComparedList,

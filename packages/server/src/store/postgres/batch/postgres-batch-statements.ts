@@ -5,7 +5,7 @@
 import { planEachTime } from '../connections/postgres-connection.ts';
 import { listed, rowOf } from '../postgres-lists.ts';
 import { ALIVE } from '../postgres-row-writes.ts';
-import { insertUsers, USER_FIELDS, userAssignments } from '../postgres-users.ts';
+import { insertUsers, USER_FIELDS, userAssignments } from '../roster/postgres-users.ts';
 
 /** The fields of a group in the order of the parameters. */
 export const GROUP_FIELDS = ['name', 'status', 'metadata'] as const;

@@ -1,0 +1,149 @@
+import type { Broker } from '../../broker/broker.ts';
+import { ProjectsInUse } from '../../broker/projects-in-use.ts';
+import {
+  type Eligibility,
+  type EligibilityQuery,
+  type EligibilityStore,
+  isEligible,
+} from '../../store/ports/eligibility.ts';
+import type { Store } from '../../store/store.ts';
+import type { Incarnation } from '../../values/incarnation.ts';
+import type { ProjectKey } from '../../values/project-key.ts';
+import { publish } from '../changes/publish.ts';
+import type { Clock } from '../clock.ts';
+
+/** How long an answer of the store is used, in milliseconds: within this time a change of another process takes effect. */
+const TTL_MS = 1_000;
+/** A bound on memory. When the cache is full, eligibility is read from the store on every update. */
+const ENTRIES_MAX = 40_000;
+/** Most users that one invalidation names; above, it names the whole project. */
+const NAMED_MAX = 100;
+
+interface Parts {
+  readonly store: Pick<Store, 'isInProcess'> & { readonly eligibility: Pick<EligibilityStore, 'find'> };
+  readonly broker: Broker;
+  readonly clock: Clock;
+}
+
+/** When the store was read: the time, and how many invalidations there had been. */
+interface Moment {
+  readonly at: number;
+  readonly generation: number;
+}
+
+interface Eligible extends Moment {
+  readonly incarnation: Incarnation;
+}
+
+/**
+ * Caches for a second that a user is eligible in a group. Only eligible users are cached, so a new member is accepted at
+ * once. A write that ends eligibility is published, before it is answered, to the processes that have cached users of the project of
+ * late; a process that misses it is right again within the second. An answer that was read before an invalidation is not used after
+ * it. A store in this process is read each time: that costs less.
+ */
+export class EligibilityCache {
+  readonly #store: Parts['store'];
+  readonly #broker: Broker;
+  readonly #clock: Clock;
+  readonly #projects: ProjectsInUse;
+  readonly #stops: readonly (() => void)[];
+  /** By project, user and group; the oldest first. */
+  readonly #entries = new Map<string, Eligible>();
+  /** The last invalidation of each user, or of a whole project; the oldest first. Older ones concern expired entries only. */
+  readonly #invalidations = new Map<string, Moment>();
+  #generation = 0;
+
+  constructor({ store, broker, clock }: Parts) {
+    this.#store = store;
+    this.#broker = broker;
+    this.#clock = clock;
+    this.#projects = new ProjectsInUse(broker, 'eligibility');
+    this.#stops = [
+      () => this.#projects.close(),
+      broker.subscribe((change) => {
+        if (change.type === 'eligibility') this.#invalidate(change.project, change.userIds ?? [null]);
+      }),
+      clock.every(TTL_MS, () => {
+        this.#dropExpired();
+        this.#projects.tick();
+      }),
+    ];
+  }
+
+  close(): void {
+    for (const stop of this.#stops) stop();
+  }
+
+  /** The membership of a user whom the cache knows to be eligible; else null. */
+  cached(project: ProjectKey, { groupId, userId }: EligibilityQuery): Incarnation | null {
+    if (this.#entries.size === 0) return null;
+    const entry = this.#entries.get(entryKey(project, groupId, userId));
+    if (entry === undefined || this.#isExpired(entry)) return null;
+    return this.#isInvalidated(entry, project, userId) ? null : entry.incarnation;
+  }
+
+  /** Reads the store, and caches the answer where the user is eligible. @throws StoreUnavailableError (a rejection) */
+  read(project: ProjectKey, query: EligibilityQuery): Promise<Eligibility> {
+    const { isInProcess, eligibility } = this.#store;
+    return isInProcess
+      ? eligibility.find(project, query.groupId, query.userId)
+      : this.#readRemote(project, query);
+  }
+
+  async #readRemote(project: ProjectKey, { groupId, userId }: EligibilityQuery): Promise<Eligibility> {
+    // Before the store is read: what is cached of it is known to have ended.
+    this.#projects.use(project);
+    const moment = { at: this.#clock.now(), generation: this.#generation };
+    const eligibility = await this.#store.eligibility.find(project, groupId, userId);
+    const key = entryKey(project, groupId, userId);
+    this.#entries.delete(key);
+    if (isEligible(eligibility) && this.#entries.size < ENTRIES_MAX) {
+      this.#entries.set(key, { ...moment, incarnation: eligibility.incarnation });
+    }
+    return eligibility;
+  }
+
+  /** Call it after the commit of a write that may have ended the eligibility of these users, or of all (null). Never rejects. */
+  async invalidate(project: ProjectKey, userIds: readonly string[] | null): Promise<void> {
+    const named = userIds !== null && userIds.length <= NAMED_MAX ? userIds : null;
+    await publish(this.#broker, { type: 'eligibility', project, userIds: named });
+  }
+
+  #invalidate(project: ProjectKey, userIds: readonly (string | null)[]): void {
+    this.#generation += 1;
+    const moment = { at: this.#clock.now(), generation: this.#generation };
+    for (const userId of userIds) {
+      const key = invalidationKey(project, userId);
+      this.#invalidations.delete(key);
+      this.#invalidations.set(key, moment);
+    }
+  }
+
+  #isInvalidated({ generation }: Moment, project: ProjectKey, userId: string): boolean {
+    if (this.#invalidations.size === 0) return false;
+    const ofUser = this.#invalidations.get(invalidationKey(project, userId));
+    const ofProject = this.#invalidations.get(invalidationKey(project, null));
+    return generation < Math.max(ofUser?.generation ?? 0, ofProject?.generation ?? 0);
+  }
+
+  /** After a second, and after the clock was set back. */
+  #isExpired({ at }: Moment): boolean {
+    const age = this.#clock.now() - at;
+    return age < 0 || age >= TTL_MS;
+  }
+
+  #dropExpired(): void {
+    for (const moments of [this.#entries, this.#invalidations]) {
+      for (const [key, moment] of moments) {
+        if (!this.#isExpired(moment)) break;
+        moments.delete(key);
+      }
+    }
+  }
+}
+
+// No ID has a NUL.
+const entryKey = (project: ProjectKey, groupId: string, userId: string) =>
+  `${project}\0${userId}\0${groupId}`;
+const invalidationKey = (project: ProjectKey, userId: string | null) =>
+  userId === null ? `${project}` : `${project}\0${userId}`;

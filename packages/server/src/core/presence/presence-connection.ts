@@ -1,0 +1,310 @@
+import { limits } from '@rollcall/protocol';
+import type { ConnectionHold } from '../../presence/connection-hold.ts';
+import { regionHash } from '../../presence/region-name.ts';
+import type { Json } from '../../values/json.ts';
+import type { ProjectKey } from '../../values/project-key.ts';
+import type { ClientWriter } from '../caller.ts';
+import { ServiceError } from '../service-error.ts';
+import type { HeldGroup } from './held-group.ts';
+import type { Holder } from './holder.ts';
+import type { PresenceChange } from './presence-change.ts';
+
+type Group = HeldGroup<PresenceConnection>;
+
+/** A location that a connection holds in a region. A move changes it. */
+interface Hold {
+  writer: ClientWriter;
+  location: Json;
+  data: PresenceChange['data'];
+  /** See `Owner.nextMove`: when the location was taken. */
+  move: number;
+  /** An event of the group said that the user has left the location: another caller ended the hold. */
+  isEnded: boolean;
+  /** The same since the last update: what the engine had of data is gone. */
+  hasLeft: boolean;
+}
+
+interface Owner {
+  readonly now: number;
+  /** A number for each change of a location, in their order. */
+  nextMove(): number;
+  /** Sets what the connection holds in the group again, which takes back its release. */
+  restore(connection: PresenceConnection, group: Group): Promise<void>;
+  put(connection: PresenceConnection, writer: ClientWriter, change: PresenceChange): Promise<void>;
+}
+
+/** What one connection holds: at most `limits.SOCKET_LOCATIONS_MAX` locations. Its sockets open and close it. */
+export class PresenceConnection {
+  readonly project: ProjectKey;
+  readonly userId: string;
+  readonly name: string;
+  readonly #owner: Owner;
+  /** By region. */
+  readonly #holds = new Map<Group, Map<Json, Hold>>();
+  #size = 0;
+  #hasTakenOver = false;
+  #sockets = 1;
+  /** When what it holds ends; null while it is open. */
+  #endsAt: number | null = null;
+  /** The engine has lost what it held in these groups while it was closed. */
+  readonly #lost = new Set<Group>();
+  /** The last of its updates and releases: see {@link inOrder}. */
+  #last: Promise<void> = Promise.resolve();
+  /** The release that is under way: what takes it back, and what is held anew, comes after it. */
+  #releasing: Promise<void> | null = null;
+
+  /** @param releasing the release of the connection before it, of the same name */
+  constructor(
+    { project, userId, connection }: { project: ProjectKey; userId: string; connection: string },
+    owner: Owner,
+    releasing: Promise<void> | null = null,
+  ) {
+    this.project = project;
+    this.userId = userId;
+    this.name = connection;
+    this.#owner = owner;
+    if (releasing !== null) this.#follow(releasing);
+  }
+
+  /** The IDs of the groups in which it holds something. */
+  get groupIds(): string[] {
+    return [...this.#holds.keys()].map(({ groupId }) => groupId);
+  }
+
+  /**
+   * Takes a location, or ends the holds of one.
+   * @throws ServiceError `invalid_request` where it would hold too many locations, or like every update of a client
+   */
+  put(writer: ClientWriter, change: PresenceChange): Promise<void> {
+    const isFull = this.#size >= limits.SOCKET_LOCATIONS_MAX;
+    if (isFull && change.kind !== 'absent' && !this.#isHeld(change) && !this.#forgetEnded()) throw tooMany();
+    return this.#owner.put(this, writer, change);
+  }
+
+  /**
+   * Runs an update or a release after those that are under way. An engine that is called at once could apply them in another order:
+   * the eligibility of an update is read first.
+   */
+  inOrder(task: () => Promise<void>): Promise<void> {
+    const done = this.#last.then(task);
+    this.#last = done.catch(() => {});
+    return done;
+  }
+
+  /** Resolves when the release that is under way has ended, or has failed; null where none is. */
+  get releasing(): Promise<void> | null {
+    return this.#releasing;
+  }
+
+  /** The changes that set what it holds in the group. */
+  holdsOf(group: Group): { writer: ClientWriter; change: PresenceChange; move: number }[] {
+    if (this.#endsAt !== null) return [];
+    const holds = [...(this.#holds.get(group) ?? [])].filter(([, { isEnded }]) => !isEnded);
+    return holds.map(([region, { writer, location, data, move }]) => ({
+      writer,
+      move,
+      change: {
+        ...{ kind: 'ephemeral', groupId: group.groupId, location, region },
+        ...(data !== undefined && { data }),
+      },
+    }));
+  }
+
+  /** Whether it still holds what {@link holdsOf} returned. */
+  isAt(group: Group, { region, data }: PresenceChange, move: number): boolean {
+    const hold = this.#endsAt === null ? this.#holds.get(group)?.get(region) : undefined;
+    return hold?.move === move && hold.data === data && !hold.isEnded;
+  }
+
+  remember(group: Group, writer: ClientWriter, { region, location, data }: PresenceChange): void {
+    const holds = this.#holds.get(group) ?? this.#begin(group);
+    const hold = this.#holdIn(holds, region);
+    if (hold === undefined) {
+      holds.set(region, {
+        writer,
+        location,
+        data,
+        move: this.#owner.nextMove(),
+        isEnded: false,
+        hasLeft: false,
+      });
+      this.#size += 1;
+      return;
+    }
+    if (hold.location !== location || hold.isEnded) hold.move = this.#owner.nextMove();
+    hold.writer = writer;
+    hold.location = location;
+    // The data of a hold that has ended have ended with it.
+    if (data !== undefined || hold.hasLeft) hold.data = data;
+    hold.hasLeft = false;
+    hold.isEnded = false;
+  }
+
+  /** Remembers what it held on another process, as far as it holds nothing in these regions here. Whether there was any. */
+  takeOver(group: Group, writer: ClientWriter, holds: readonly ConnectionHold[]): boolean {
+    const before = this.#size;
+    const regions = [...(this.#holds.get(group)?.keys() ?? [])];
+    const known = new Set([...regions, ...regions.map(regionHash)]);
+    for (const { region, location, data } of holds) {
+      if (this.#endsAt !== null || this.#size >= limits.SOCKET_LOCATIONS_MAX) break;
+      const change = { kind: 'ephemeral', groupId: group.groupId, location, region } as const;
+      if (!known.has(region)) this.remember(group, writer, data === null ? change : { ...change, data });
+    }
+    const isAny = this.#size > before;
+    this.#hasTakenOver ||= isAny;
+    return isAny;
+  }
+
+  /** The engine has not answered, so it may hold the location: that is released like the others, and not set again. */
+  rememberUnknown(group: Group, writer: ClientWriter, change: PresenceChange): void {
+    const holds = this.#holds.get(group);
+    if (holds !== undefined && this.#holdIn(holds, change.region) !== undefined) return;
+    this.remember(group, writer, change);
+    (this.#holds.get(group)?.get(change.region) as Hold).isEnded = true;
+  }
+
+  /** The holds of the location in the group have ended; all of the group where it is null. */
+  forget(group: Group, location: Json | null): void {
+    const holds = this.#holds.get(group);
+    if (holds === undefined) return;
+    this.#size -= holds.size;
+    for (const [region, hold] of holds)
+      if (location === null || hold.location === location) holds.delete(region);
+    this.#size += holds.size;
+    if (holds.size > 0) return;
+    this.#holds.delete(group);
+    this.#lost.delete(group);
+    group.delete(this, this.userId);
+  }
+
+  /** The hold of the region has ended. The group stays: an event with an arrival may be under way. */
+  forgetRegion(group: Group, region: Json): void {
+    if (this.#holds.get(group)?.delete(region) === true) this.#size -= 1;
+  }
+
+  /** Whether the engine has lost what it held in the group while it was closed: it is not there to be refreshed. */
+  hasLost(group: Group): boolean {
+    return this.#lost.has(group);
+  }
+
+  /** The engine has lost what is held in the group. It is set again at once, unless the connection is closed. */
+  lost(group: Group): void {
+    if (this.#endsAt !== null) this.#lost.add(group);
+  }
+
+  /** The connection is open again, and what it held in the group is set. */
+  regained(group: Group): void {
+    this.#lost.delete(group);
+  }
+
+  /** Ends what it holds in a group, and forgets it. */
+  async leave(groupId: string): Promise<void> {
+    const groups = [...this.#holds.keys()].filter((group) => group.groupId === groupId);
+    const released = Promise.all(groups.map((group) => group.release(this, this.#owner.now)));
+    for (const group of groups) this.forget(group, null);
+    await released;
+  }
+
+  /** Another socket of the connection is open. What it held goes on. Where that fails, the socket is not open. */
+  async reopen(): Promise<void> {
+    this.#sockets += 1;
+    const endsAt = this.#endsAt;
+    this.#endsAt = null;
+    await this.#releasing;
+    if (endsAt === null) return;
+    try {
+      const groups = [...this.#holds.keys()];
+      for (const group of groups) group.retain(this.userId, this.name);
+      await Promise.all(groups.map((group) => this.#owner.restore(this, group)));
+    } catch (error) {
+      this.close(Math.max(0, endsAt - this.#owner.now)).catch(() => {});
+      throw error;
+    }
+  }
+
+  /** A socket has closed. With the last one, what it holds ends after a time. */
+  async close(graceMs: number): Promise<void> {
+    this.#sockets -= 1;
+    if (this.#sockets > 0) return;
+    const endsAt = this.#owner.now + graceMs;
+    this.#endsAt = endsAt;
+    const released = Promise.all([...this.#holds.keys()].map((group) => group.release(this, endsAt)));
+    this.#follow(released);
+    await released;
+  }
+
+  #follow(release: Promise<unknown>): void {
+    const releasing = release
+      .catch(() => {})
+      .then(() => {
+        if (this.#releasing === releasing) this.#releasing = null;
+      });
+    this.#releasing = releasing;
+  }
+
+  /** Whether it is closed, and cannot come back; its groups do not know it any more. */
+  isGone(now: number): boolean {
+    if (this.#endsAt === null || now < this.#endsAt) return false;
+    for (const group of [...this.#holds.keys()]) this.forget(group, null);
+    return true;
+  }
+
+  /** Forgets what other callers have ended. Whether there was any. The groups stay: an event with an arrival may be under way. */
+  #forgetEnded(): boolean {
+    const before = this.#size;
+    for (const holds of this.#holds.values())
+      for (const [region, { isEnded }] of holds) if (isEnded && holds.delete(region)) this.#size -= 1;
+    return this.#size < before;
+  }
+
+  #begin(group: Group): Map<Json, Hold> {
+    const holds = new Map<Json, Hold>();
+    this.#holds.set(group, holds);
+    group.add(this, this.#holderIn(holds));
+    return holds;
+  }
+
+  #holderIn(holds: ReadonlyMap<Json, Hold>): Holder {
+    return {
+      userId: this.userId,
+      count: () => (this.#endsAt === null ? countOf(holds) : 0),
+      onEvent(location, isThere) {
+        for (const hold of holds.values())
+          if (hold.location === location) {
+            hold.isEnded = !isThere;
+            hold.hasLeft ||= !isThere;
+          }
+      },
+    };
+  }
+
+  /** The hold of a region. One that was taken over has the name of a long region, until an update has the region's text. */
+  #holdIn(holds: Map<Json, Hold>, region: Json): Hold | undefined {
+    const known = holds.get(region);
+    if (known !== undefined || !this.#hasTakenOver) return known;
+    const name = regionHash(region);
+    const named = holds.get(name);
+    if (named === undefined) return undefined;
+    holds.delete(name);
+    holds.set(region, named);
+    return named;
+  }
+
+  #isHeld({ groupId, region }: PresenceChange): boolean {
+    for (const [group, holds] of this.#holds)
+      if (group.groupId === groupId && this.#holdIn(holds, region) !== undefined) return true;
+    return false;
+  }
+}
+
+function countOf(holds: ReadonlyMap<Json, Hold>): number {
+  let count = 0;
+  for (const { isEnded } of holds.values()) if (!isEnded) count += 1;
+  return count;
+}
+
+const tooMany = () =>
+  new ServiceError(
+    'invalid_request',
+    `the connection holds ${limits.SOCKET_LOCATIONS_MAX} locations, which is the most; leave one first`,
+  );

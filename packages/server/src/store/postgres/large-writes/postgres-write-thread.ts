@@ -1,0 +1,51 @@
+/** A thread for large writes: reads, checks and applies one at a time, on connections of its own. */
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { DatabaseError } from 'pg';
+import { StoreUnavailableError } from '../../../values/engine-errors.ts';
+import { toThreadFailure } from '../../worker-threads/thread-failure.ts';
+import { applyBatch } from '../batch/postgres-batch.ts';
+import { PostgresDatabase } from '../connections/postgres-database.ts';
+import { parsePostgresUrl } from '../connections/postgres-url.ts';
+import { changeMembers, putGroup } from '../roster/postgres-group-writes.ts';
+import type {
+  FromWriteThread,
+  LargeWrite,
+  LargeWriteMethods,
+  ToWriteThread,
+  WriteThreadOptions,
+} from './postgres-write-protocol.ts';
+
+/** The least possible: one for the write, and one for reads, which is never opened. */
+const CONNECTIONS = 2;
+/** How long a write waits for locks here, in milliseconds: its caller has waited for the thread to start already. */
+const LOCK_WAIT_MS = 2_000;
+/** A thread of a busy machine may take ten seconds to work out what a batch of millions of members is to write. */
+const IDLE_IN_TRANSACTION_MS = 60_000;
+
+async function replyTo(methods: LargeWriteMethods, write: LargeWrite): Promise<FromWriteThread> {
+  const method = methods[write.name] as (...parameters: readonly unknown[]) => Promise<unknown>;
+  try {
+    return { outcome: await method(...write.parameters) };
+  } catch (error) {
+    const isAway = error instanceof StoreUnavailableError && !(error.cause instanceof DatabaseError);
+    return { failure: toThreadFailure(error), isAway };
+  }
+}
+
+function serve(port: MessagePort, { url }: WriteThreadOptions): void {
+  const own = { poolSize: CONNECTIONS, idleInTransactionMs: IDLE_IN_TRANSACTION_MS };
+  const database = new PostgresDatabase({ ...parsePostgresUrl(url), ...own }, LOCK_WAIT_MS);
+  const methods: LargeWriteMethods = {
+    applyBatch: (...parameters) => applyBatch(database, ...parameters),
+    putGroup: (...parameters) => putGroup(database, ...parameters),
+    changeMembers: (...parameters) => changeMembers(database, ...parameters),
+  };
+  port.on('message', async (message: ToWriteThread) => {
+    if (message !== 'close') return port.postMessage(await replyTo(methods, message));
+    await database.close();
+    port.close();
+  });
+}
+
+if (parentPort === null) throw new Error('this module runs on a worker thread');
+serve(parentPort, workerData as WriteThreadOptions);

@@ -1,0 +1,173 @@
+import type { Page, PageRequest } from '../../../values/page.ts';
+import type { ProjectKey } from '../../../values/project-key.ts';
+import { groupRemovalChanges, membershipChanges, resourceChanges } from '../../changes/changes.ts';
+import { columnsOf } from '../../columns.ts';
+import { idSample, UNCHANGED } from '../../outcomes.ts';
+import type { GroupStore, PutGroupOutcome, StoredGroupWrite } from '../../ports/groups.ts';
+import { preconditionFailure } from '../../precondition.ts';
+import { GROUP_COLUMNS, type GroupFields } from '../../roster-columns.ts';
+import type { ConditionalContext } from '../../write-context.ts';
+import type { SqliteConnection } from '../sqlite-connection.ts';
+import type { Reads, Write } from '../sqlite-methods.ts';
+import { TABLES_OF_GROUP } from '../sqlite-owned-tables.ts';
+import { listedById, pagedList } from '../sqlite-pages.ts';
+import type { SqliteReader } from '../sqlite-reader.ts';
+import { LongRead, type SnapshotPool } from '../sqlite-snapshots.ts';
+import { GROUP, toGroup } from './sqlite-group-row.ts';
+import { readMembersInPieces } from './sqlite-member-pieces.ts';
+import type { MembershipWrites, UserCards } from './sqlite-members.ts';
+
+/** Largest member list that is read in one event-loop tick: some 2 ms. */
+const MEMBERS_AT_ONCE = 10_000;
+
+const LIST = {
+  entry: `'{"id":' || json_quote(id) || ',"name":' || json_quote(name) || ',"status":"' || status || '","metadata":'
+    || metadata || ',"connectedToMessenger":' || iif(workspace IS NULL, 'false', 'true') || '}'`,
+  from: 'groups',
+  owner: 'project_no',
+  id: 'id',
+};
+
+export function groupReads({ prepare }: SqliteReader, snapshots: SnapshotPool): Reads<'groups'> {
+  const find = prepare(`
+    SELECT ${GROUP.sql}, CASE WHEN member_count <= ${MEMBERS_AT_ONCE}
+      THEN (SELECT json_group_array(user_id) FROM memberships m WHERE m.group_no = g.group_no) END
+    FROM groups g WHERE project_no = ? AND id = ?`);
+  const exists = prepare('SELECT 1 FROM groups WHERE project_no = ? AND id = ?');
+  const readPage = pagedList(prepare, LIST);
+  const byIds = listedById(prepare, LIST);
+
+  return {
+    async find(project, id) {
+      const row = find.get(project, id);
+      if (row === undefined) return null;
+      const members = row.at(-1) as string | null;
+      return members === null ? readMembersInPieces(snapshots, project, id) : toGroup(row, members);
+    },
+    exists: async (project, id) => exists.get(project, id) !== undefined,
+    list: async (project, request) => readPage(project, request),
+    listByIds: async (project, ids) => byIds(project, ids),
+    async *listAll(project, request) {
+      // A single page is of one state by itself, and needs no snapshot.
+      const first = readPage(project, request);
+      if (first.last === null) yield first;
+      else yield* listFromSnapshot(snapshots, project, request);
+    },
+  };
+}
+
+async function* listFromSnapshot(
+  snapshots: SnapshotPool,
+  project: ProjectKey,
+  request: PageRequest,
+): AsyncGenerator<Page, void, void> {
+  const longRead = await LongRead.begin(snapshots);
+  try {
+    for (let { after } = request; ; ) {
+      await new Promise(setImmediate);
+      const page = pagedList(longRead.prepare, LIST)(project, { ...request, after });
+      yield page;
+      if (page.last === null) return;
+      after = page.last;
+    }
+  } finally {
+    longRead.release();
+  }
+}
+
+interface StoredGroup extends GroupFields {
+  readonly groupNo: number;
+  readonly memberCount: number;
+}
+
+const STORED = columnsOf<StoredGroup>({
+  ...GROUP_COLUMNS,
+  groupNo: 'group_no',
+  memberCount: 'member_count',
+});
+
+/** Writes of groups, on the writer's thread. */
+export class GroupWrites {
+  readonly #removals;
+  readonly #statements;
+  readonly #memberships: MembershipWrites;
+
+  constructor({ prepare }: SqliteConnection, memberships: MembershipWrites) {
+    this.#memberships = memberships;
+    this.#removals = TABLES_OF_GROUP.map(([table]) => prepare(`DELETE FROM ${table} WHERE group_no = ?`));
+    this.#statements = {
+      find: prepare(`SELECT ${STORED.sql} FROM groups WHERE project_no = ? AND id = ?`),
+      insert: prepare(`
+        INSERT INTO groups (name, status, metadata, member_count, revision, project_no, id)
+        VALUES (?, ?, ?, ?, ?, ?, ?)`),
+      update: prepare(`
+        UPDATE groups SET name = ?, status = ?, metadata = ?, member_count = ?, revision = ? WHERE group_no = ?`),
+      delete: prepare('DELETE FROM groups WHERE group_no = ?'),
+      leaveConversation: prepare('UPDATE conversations SET group_no = NULL WHERE group_no = ?'),
+      connect: prepare('UPDATE groups SET workspace = ?, revision = ? WHERE group_no = ?'),
+    };
+  }
+
+  exists(project: ProjectKey, id: string): boolean {
+    return this.#statements.find.get(project, id) !== undefined;
+  }
+
+  /** `userCards` reads users; a batch shares one among its groups. */
+  put(
+    project: ProjectKey,
+    id: string,
+    write: StoredGroupWrite,
+    context: ConditionalContext,
+    userCards: UserCards = this.#memberships.userCards(project),
+  ): PutGroupOutcome {
+    const before = this.#find(project, id);
+    const name = write.name ?? before?.name;
+    if (name === undefined) return { kind: context.ifMatch === undefined ? 'nameRequired' : 'stale' };
+    const members = write.members && this.#memberships.planReplacement(before, write.members, userCards);
+    if (members !== undefined && members.unknown.length > 0)
+      return { kind: 'unknownUsers', users: idSample(members.unknown) };
+    const failure = preconditionFailure(context, before?.revision ?? null);
+    if (failure !== null) return failure;
+    const status = write.status ?? before?.status ?? 'active';
+    const metadata = write.metadata ?? before?.metadata ?? '{}';
+    const fields = [];
+    if (name !== before?.name) fields.push('name');
+    if (metadata !== before?.metadata) fields.push('metadata');
+    const changes = [
+      ...resourceChanges('group', id, before?.status ?? null, status, fields),
+      ...membershipChanges(id, members?.added.keys() ?? [], members?.removed ?? []),
+    ];
+    if (changes.length === 0) return UNCHANGED;
+    const count = members?.count ?? before?.memberCount ?? 0;
+    const values = [name, status, metadata, count, context.revision] as const;
+    const groupNo = before?.groupNo ?? this.#statements.insert.insert(...values, project, id);
+    if (before !== null) this.#statements.update.run(...values, groupNo);
+    if (members !== undefined) this.#memberships.replace({ groupNo, id }, members);
+    return { kind: before === null ? 'created' : 'updated', changes };
+  }
+
+  readonly delete: Write<GroupStore['delete']> = (project, id, context) => {
+    const group = this.#find(project, id);
+    if (preconditionFailure(context, group?.revision ?? null) !== null) return { kind: 'stale' };
+    if (group === null) return { kind: 'absent' };
+    const members = this.#memberships.removeGroupEverywhere(group);
+    for (const removal of this.#removals) removal.run(group.groupNo);
+    this.#statements.leaveConversation.run(group.groupNo);
+    this.#statements.delete.run(group.groupNo);
+    return { kind: 'deleted', changes: groupRemovalChanges(id, members) };
+  };
+
+  readonly connect: Write<GroupStore['connect']> = (project, id, workspace, { revision }) => {
+    const group = this.#find(project, id);
+    if (group === null) return { kind: 'absent' };
+    const isChange = (workspace !== null) !== Boolean(group.connectedToMessenger);
+    this.#statements.connect.run(workspace, isChange ? revision : group.revision, group.groupNo);
+    if (!isChange) return UNCHANGED;
+    const change = { type: 'group.updated', group: id, fields: ['connectedToMessenger'] } as const;
+    return { kind: 'updated', changes: [change] };
+  };
+
+  #find(project: ProjectKey, id: string): StoredGroup | null {
+    return STORED.toFound(this.#statements.find.get(project, id));
+  }
+}
