@@ -4,7 +4,7 @@ import type { Broker } from './broker/broker.ts';
 import { type Settings, SettingsError } from './config/settings.ts';
 import type { PresenceStore } from './presence/presence-store.ts';
 import type { Store } from './store/store.ts';
-import type { TransferRecord } from './store/transfer/transfer-records.ts';
+import type { TransferRecord } from './store/transfer-records.ts';
 
 /** The three ports of the service. */
 export interface Engine {

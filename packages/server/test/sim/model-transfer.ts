@@ -1,12 +1,8 @@
 /** What the model exports as records, and how it imports them. */
 import { canonicalLocation } from '@rollcall/protocol';
+import { messageWriteOf, threadWriteOf } from '../../src/store/conversation/transfer-conversation.ts';
 import { StoreNotEmptyError, TransferError, withKnownOwners } from '../../src/store/ports/transfer.ts';
-import { messageWriteOf, threadWriteOf } from '../../src/store/transfer/transfer-conversation.ts';
-import type {
-  ConversationRecord,
-  RecordOf,
-  TransferRecord,
-} from '../../src/store/transfer/transfer-records.ts';
+import type { ConversationRecord, RecordOf, TransferRecord } from '../../src/store/transfer-records.ts';
 import type { ModelThread } from './model-conversation.ts';
 import { addProject, type ModelProject, ModelState } from './model-state.ts';
 import type { ModelGroup, ModelUser, World } from './model-world.ts';

@@ -4,7 +4,7 @@ import { systemClock } from '../../core/clock.ts';
 import { lockDataDirectory } from '../../data-directory.ts';
 import { SchemaTooNewError } from '../../store/migration-files.ts';
 import { StoreNotEmptyError, TransferError } from '../../store/ports/transfer.ts';
-import type { TransferRecord } from '../../store/transfer/transfer-records.ts';
+import type { TransferRecord } from '../../store/transfer-records.ts';
 import { checkImport, openStore, type StoreSettings } from '../../wiring.ts';
 import { CommandError } from '../command-error.ts';
 import { InterruptedError, interruptible, withInterruption } from '../interruption.ts';

@@ -8,7 +8,7 @@ import {
   RECORD_TYPES,
   TRANSFER_BATCH_ROWS,
   type TransferRecord,
-} from '../../store/transfer/transfer-records.ts';
+} from '../../store/transfer-records.ts';
 import { complaintOf } from '../records/complaint.ts';
 import { type Line, readLines } from '../records/line-reader.ts';
 import { type RecordFile, RecordFileError } from '../records/record-file.ts';

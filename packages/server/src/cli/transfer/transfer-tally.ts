@@ -1,4 +1,4 @@
-import { RECORD_TYPES, type RecordType, type TransferRecord } from '../../store/transfer/transfer-records.ts';
+import { RECORD_TYPES, type RecordType, type TransferRecord } from '../../store/transfer-records.ts';
 import { withCommas } from '../../values/with-commas.ts';
 import { amount } from '../amount.ts';
 import type { ProgressDisplay } from '../progress-display.ts';

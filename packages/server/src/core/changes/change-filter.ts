@@ -1,5 +1,5 @@
 import { ACTOR_KINDS, CHANGE_TYPES } from '@rollcall/protocol';
-import { actorText } from '../../store/changes/actor-text.ts';
+import { actorText } from '../../store/actor-text.ts';
 import type { Change } from '../../store/changes/changes.ts';
 import type { ChangeRecord } from '../../store/ports/changes.ts';
 import { unpackIds } from '../../store/worker-threads/packed-ids.ts';

@@ -1,4 +1,4 @@
-import type { TransferRecord } from '../transfer/transfer-records.ts';
+import type { TransferRecord } from '../transfer-records.ts';
 
 /** The whole store as a stream of records, for another store of either engine. */
 export interface TransferStore {

@@ -1,5 +1,5 @@
 import type { ProjectKey } from '../../values/project-key.ts';
-import { actorOf, actorText } from '../changes/actor-text.ts';
+import { actorOf, actorText } from '../actor-text.ts';
 import {
   CREDENTIALS_TOPIC,
   conversationTopic,
@@ -7,8 +7,8 @@ import {
   USERS_TOPIC,
 } from '../changes/change-topics.ts';
 import { type Change, PROFILE_FIELDS, STATUS_EVENTS } from '../changes/changes.ts';
-import { CHANGE_EPOCH } from '../changes/new-epoch.ts';
 import { storedParts } from '../changes/stored-changes.ts';
+import { CHANGE_EPOCH } from '../new-epoch.ts';
 import {
   CHANGES_READ_MAX_BYTES,
   type ChangeReading,

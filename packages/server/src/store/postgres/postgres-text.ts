@@ -1,6 +1,6 @@
 /** How JSON and lists are put into, and made by, SQL. */
 
-import type { Column } from '../transfer/transfer-records.ts';
+import type { Column } from '../transfer-records.ts';
 
 const SPECIAL = /["\\]/;
 

@@ -1,8 +1,8 @@
 import type { ProjectKey } from '../../values/project-key.ts';
-import { actorOf, actorText } from '../changes/actor-text.ts';
+import { actorOf, actorText } from '../actor-text.ts';
 import type { Change } from '../changes/changes.ts';
-import { CHANGE_EPOCH } from '../changes/new-epoch.ts';
 import { storedParts } from '../changes/stored-changes.ts';
+import { CHANGE_EPOCH } from '../new-epoch.ts';
 import {
   CHANGES_READ_MAX_BYTES,
   type ChangeReading,

@@ -1,6 +1,6 @@
 import type { DurablePresenceUpdate } from '../../../src/store/ports/durable-presence.ts';
 import type { Store } from '../../../src/store/store.ts';
-import type { RecordOf, TransferRecord } from '../../../src/store/transfer/transfer-records.ts';
+import type { RecordOf, TransferRecord } from '../../../src/store/transfer-records.ts';
 import type { ProjectKey } from '../../../src/values/project-key.ts';
 import { Conversation } from './conversation.ts';
 import { Roster } from './roster.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { StoreNotEmptyError } from '../../../src/store/ports/transfer.ts';
 import type { Store } from '../../../src/store/store.ts';
-import type { RecordOf, RecordType, TransferRecord } from '../../../src/store/transfer/transfer-records.ts';
+import type { RecordOf, RecordType, TransferRecord } from '../../../src/store/transfer-records.ts';
 import { BY_TEST, CONTEXT } from '../../support/origin.ts';
 import { newRoster, numbered, Roster, START, unique } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';

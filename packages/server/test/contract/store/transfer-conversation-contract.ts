@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Store } from '../../../src/store/store.ts';
-import type { RecordOf, TransferRecord } from '../../../src/store/transfer/transfer-records.ts';
+import type { RecordOf, TransferRecord } from '../../../src/store/transfer-records.ts';
 import { appended, Conversation, inBatches, markdown, plain } from './conversation.ts';
 import { newRoster, numbered, START } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';

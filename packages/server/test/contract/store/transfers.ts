@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { TransferError } from '../../../src/store/ports/transfer.ts';
 import type { Store } from '../../../src/store/store.ts';
-import type { TransferRecord } from '../../../src/store/transfer/transfer-records.ts';
+import type { TransferRecord } from '../../../src/store/transfer-records.ts';
 import type { StoreLab } from './store-lab.ts';
 
 /** Runs tests on stores of their own, which are empty. */

@@ -2,7 +2,7 @@ import { limits, type Status } from '@rollcall/protocol';
 import type { ProjectKey } from '../../../values/project-key.ts';
 import type { AppendOutcome, MessageAppend, MessageStore } from '../../ports/messages.ts';
 import { preconditionFailure } from '../../precondition.ts';
-import type { Column } from '../../transfer/transfer-records.ts';
+import type { Column } from '../../transfer-records.ts';
 import type { ConditionalContext } from '../../write-context.ts';
 import type { Call, Row } from '../connections/postgres-connection.ts';
 import { LostRaceError } from '../connections/postgres-errors.ts';

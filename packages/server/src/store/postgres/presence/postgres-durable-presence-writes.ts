@@ -4,7 +4,7 @@ import { durablePresenceChanges } from '../../changes/changes.ts';
 import type { DurableBounds } from '../../durable-bounds.ts';
 import type { DurablePresenceOutcome, DurablePresenceUpdate } from '../../ports/durable-presence.ts';
 import { isEligible } from '../../ports/eligibility.ts';
-import type { Column } from '../../transfer/transfer-records.ts';
+import type { Column } from '../../transfer-records.ts';
 import type { WriteContext } from '../../write-context.ts';
 import type { Call, Row } from '../connections/postgres-connection.ts';
 import type { Attempt, Transaction } from '../connections/postgres-database.ts';

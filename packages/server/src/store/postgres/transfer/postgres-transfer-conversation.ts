@@ -6,9 +6,13 @@ import {
   newThread,
   recounted,
 } from '../../conversation/conversation-writes.ts';
+import {
+  type ImportedMessage,
+  messageWriteOf,
+  threadWriteOf,
+} from '../../conversation/transfer-conversation.ts';
 import { TransferError } from '../../ports/transfer.ts';
-import { type ImportedMessage, messageWriteOf, threadWriteOf } from '../../transfer/transfer-conversation.ts';
-import type { Column, ConversationRecord, RecordOf } from '../../transfer/transfer-records.ts';
+import type { Column, ConversationRecord, RecordOf } from '../../transfer-records.ts';
 import { type Call, planEachTime, type Row } from '../connections/postgres-connection.ts';
 import { listKeys } from '../conversation/postgres-conversation-lists.ts';
 import { contentOf } from '../conversation/postgres-messages-columns.ts';

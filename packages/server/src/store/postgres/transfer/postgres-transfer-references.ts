@@ -1,6 +1,6 @@
 /** Whether the rows that records of an import name are there. */
 import { TransferError } from '../../ports/transfer.ts';
-import type { RecordOf, TransferRecord } from '../../transfer/transfer-records.ts';
+import type { RecordOf, TransferRecord } from '../../transfer-records.ts';
 import { type Call, planEachTime, type Row } from '../connections/postgres-connection.ts';
 import { arraysOf } from '../postgres-text.ts';
 

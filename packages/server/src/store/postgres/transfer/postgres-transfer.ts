@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { DatabaseError } from 'pg';
-import { CHANGE_EPOCH, newChangeEpoch, newEpochStatements } from '../../changes/new-epoch.ts';
+import { CHANGE_EPOCH, newChangeEpoch, newEpochStatements } from '../../new-epoch.ts';
 import {
   StoreNotEmptyError,
   TransferError,
@@ -23,7 +23,7 @@ import {
   type TableType,
   type TransferRecord,
   tableColumns,
-} from '../../transfer/transfer-records.ts';
+} from '../../transfer-records.ts';
 import { type Call, PostgresConnection } from '../connections/postgres-connection.ts';
 import { toStoreFailure } from '../connections/postgres-errors.ts';
 import type { LongReads } from '../connections/postgres-snapshots.ts';

@@ -1,9 +1,9 @@
 import type { ProjectKey } from '../../../values/project-key.ts';
 import { newMessage, recounted } from '../../conversation/conversation-writes.ts';
 import { seenBy } from '../../conversation/shown-participants.ts';
+import { messageWriteOf, threadWriteOf } from '../../conversation/transfer-conversation.ts';
 import { TransferError } from '../../ports/transfer.ts';
-import { messageWriteOf, threadWriteOf } from '../../transfer/transfer-conversation.ts';
-import type { ConversationRecord, RecordOf } from '../../transfer/transfer-records.ts';
+import type { ConversationRecord, RecordOf } from '../../transfer-records.ts';
 import { MessageWrites } from '../conversation/sqlite-messages-writes.ts';
 import {
   type StoredThread,

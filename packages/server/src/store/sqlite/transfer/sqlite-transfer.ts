@@ -1,8 +1,8 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { StoreUnavailableError } from '../../../values/engine-errors.ts';
 import type { Json } from '../../../values/json.ts';
-import { CHANGE_EPOCH, newChangeEpoch, newEpochStatements } from '../../changes/new-epoch.ts';
 import { DURABLE_BOUNDS, type DurableBounds } from '../../durable-bounds.ts';
+import { CHANGE_EPOCH, newChangeEpoch, newEpochStatements } from '../../new-epoch.ts';
 import {
   StoreNotEmptyError,
   TransferError,
@@ -24,7 +24,7 @@ import {
   type TableType,
   type TransferRecord,
   tableColumns,
-} from '../../transfer/transfer-records.ts';
+} from '../../transfer-records.ts';
 import { SEQ_BITS } from '../conversation/sqlite-message-numbers.ts';
 import { CONTENT, MESSAGE_TYPE } from '../conversation/sqlite-messages.ts';
 import { DurablePresenceWrites } from '../presence/sqlite-durable-presence-writes.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { LOST_POSITION } from '../webhook-rows.ts';
+import { LOST_POSITION } from './webhook-rows.ts';
 
 /** The name of the row of `store_secrets` whose value distinguishes the positions of changes. */
 export const CHANGE_EPOCH = 'change_epoch';

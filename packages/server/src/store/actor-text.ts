@@ -1,4 +1,4 @@
-import type { Actor, ActorKind } from '../write-context.ts';
+import type { Actor, ActorKind } from './write-context.ts';
 
 /** An actor as it is stored: `kind:id`, or the kind where there is no ID. */
 export const actorText = ({ kind, id }: Actor): string => (id === null ? kind : `${kind}:${id}`);

@@ -1,9 +1,9 @@
 /** Records of threads and messages as the writes that import them. */
 import { canonicalLocation } from '@rollcall/protocol';
-import { storedContent } from '../conversation/stored-content.ts';
 import type { StoredContent, StoredMessageWrite } from '../ports/messages.ts';
 import type { StoredThreadWrite } from '../ports/threads.ts';
-import type { RecordOf } from './transfer-records.ts';
+import type { RecordOf } from '../transfer-records.ts';
+import { storedContent } from './stored-content.ts';
 
 const metadataOf = ({ metadata = {} }: { readonly metadata?: object | undefined }) =>
   JSON.stringify(metadata);
