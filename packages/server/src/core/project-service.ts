@@ -4,10 +4,10 @@ import type { PresenceStore } from '../presence/presence-store.ts';
 import type { NewSecret, ProjectRecord } from '../store/ports/projects.ts';
 import type { Store } from '../store/store.ts';
 import type { CustomerCaller, WriterOf } from './caller.ts';
-import { publish } from './changes/publish.ts';
 import type { StoreWrites } from './changes/store-writes.ts';
 import { newProject, nextSecret } from './clients/credentials.ts';
 import type { Clock } from './clock.ts';
+import { publish } from './publish.ts';
 import { ServiceError } from './service-error.ts';
 
 /** A project as its customer sees it: without secrets. Times are in milliseconds since the epoch. */

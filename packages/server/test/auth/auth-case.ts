@@ -7,7 +7,7 @@ import type { Broker } from '../../src/broker/broker.ts';
 import { createMemoryBroker } from '../../src/broker/memory/memory-broker.ts';
 import { StoreWrites } from '../../src/core/changes/store-writes.ts';
 import { TokenService } from '../../src/core/clients/token-service.ts';
-import { EligibilityCache } from '../../src/core/presence/eligibility-cache.ts';
+import { EligibilityCache } from '../../src/core/eligibility-cache.ts';
 import { ProjectService } from '../../src/core/project-service.ts';
 import { ServiceError } from '../../src/core/service-error.ts';
 import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';

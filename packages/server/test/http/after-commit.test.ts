@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterCommit } from '../../src/core/changes/after-commit.ts';
-import { EligibilityCache } from '../../src/core/presence/eligibility-cache.ts';
+import { EligibilityCache } from '../../src/core/eligibility-cache.ts';
 import type { Change } from '../../src/store/changes/changes.ts';
 import { type IdList, packIds } from '../../src/store/worker-threads/packed-ids.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createMemoryBroker } from '../../src/broker/memory/memory-broker.ts';
-import { EligibilityCache } from '../../src/core/presence/eligibility-cache.ts';
+import { EligibilityCache } from '../../src/core/eligibility-cache.ts';
 import type { Eligibility } from '../../src/store/ports/eligibility.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 

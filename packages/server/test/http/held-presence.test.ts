@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { HeldGroup } from '../../src/core/presence/held-group.ts';
+import { HeldGroup } from '../../src/core/holds/held-group.ts';
+import type { PresenceConnection } from '../../src/core/holds/presence-connection.ts';
 import { type PresenceChange, presenceChange } from '../../src/core/presence/presence-change.ts';
-import type { PresenceConnection } from '../../src/core/presence/presence-connection.ts';
 import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
 import type { PresenceStore } from '../../src/presence/presence-store.ts';
 import { regionHash } from '../../src/presence/region-name.ts';

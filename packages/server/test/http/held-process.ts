@@ -3,7 +3,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { ClientWriter } from '../../src/core/caller.ts';
 import type { ClientSessions } from '../../src/core/clients/client-session.ts';
-import { HeldPresence } from '../../src/core/presence/held-presence.ts';
+import { HeldPresence } from '../../src/core/holds/held-presence.ts';
 import { presenceChange } from '../../src/core/presence/presence-change.ts';
 import { HoldEndedError, LeaseEndedError } from '../../src/core/presence/presence-service.ts';
 import type { PresenceStore } from '../../src/presence/presence-store.ts';

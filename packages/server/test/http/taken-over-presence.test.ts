@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { pino } from 'pino';
 import type { ClientWriter } from '../../src/core/caller.ts';
 import type { ClientSessions } from '../../src/core/clients/client-session.ts';
-import { HeldPresence } from '../../src/core/presence/held-presence.ts';
+import { HeldPresence } from '../../src/core/holds/held-presence.ts';
 import { presenceChange } from '../../src/core/presence/presence-change.ts';
 import { HoldEndedError, LeaseEndedError } from '../../src/core/presence/presence-service.ts';
 import { logIn, type VerifiedLogin } from '../../src/http/socket/socket-login.ts';

@@ -8,8 +8,8 @@ import { isPacked, unpackIds } from '../../store/worker-threads/packed-ids.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { slices } from '../../values/slices.ts';
 import type { Clock } from '../clock.ts';
-import type { EligibilityCache } from '../presence/eligibility-cache.ts';
-import { publish } from './publish.ts';
+import type { EligibilityCache } from '../eligibility-cache.ts';
+import { publish } from '../publish.ts';
 
 export interface FollowUpParts {
   readonly store: Pick<Store, 'eligibility'>;

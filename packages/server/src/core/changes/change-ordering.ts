@@ -5,7 +5,7 @@ import type { Store } from '../../store/store.ts';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { Clock } from '../clock.ts';
-import { publish } from './publish.ts';
+import { publish } from '../publish.ts';
 
 /** How long after a write its changes are ordered, together with those of other writes, in milliseconds. */
 const DELAY_MS = 50;

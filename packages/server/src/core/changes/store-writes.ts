@@ -3,10 +3,10 @@ import type { Precondition } from '../../store/precondition.ts';
 import type { ConditionalContext } from '../../store/write-context.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { Writer } from '../caller.ts';
+import { publish } from '../publish.ts';
 import type { ServiceError } from '../service-error.ts';
 import { afterCommit, type FollowUpParts } from './after-commit.ts';
 import type { ChangeOrdering } from './change-ordering.ts';
-import { publish } from './publish.ts';
 import { writeContext } from './write-context.ts';
 
 /** The outcomes of a write that was applied. */

@@ -5,10 +5,10 @@ import type { ProjectRecord } from '../../store/ports/projects.ts';
 import type { Store } from '../../store/store.ts';
 import type { Origin } from '../../store/write-context.ts';
 import type { Caller, WriterOf } from '../caller.ts';
-import { publish } from '../changes/publish.ts';
 import type { StoreWrites } from '../changes/store-writes.ts';
 import { CLOCK_TOLERANCE_MS, type Clock } from '../clock.ts';
 import { removeExpiredRows } from '../expired-rows.ts';
+import { publish } from '../publish.ts';
 import { tokenFailure } from './token-failure.ts';
 
 /** The part of issuing that knows how tokens are made; auth/token-issuer.ts is it. */

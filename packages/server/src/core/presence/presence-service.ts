@@ -9,9 +9,9 @@ import type { Incarnation } from '../../values/incarnation.ts';
 import type { Writer } from '../caller.ts';
 import type { StoreWrites } from '../changes/store-writes.ts';
 import type { Clock } from '../clock.ts';
+import type { EligibilityCache } from '../eligibility-cache.ts';
 import { groupNotFound, notMember, userError } from '../errors.ts';
 import { ServiceError } from '../service-error.ts';
-import type { EligibilityCache } from './eligibility-cache.ts';
 import type { PresenceChange } from './presence-change.ts';
 
 interface Parts {

@@ -23,6 +23,7 @@ import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
 import { operationsOf, type StreamDefinition } from '../operation.ts';
 import { pagedBody } from '../paged-list.ts';
+import { ExpandParameter } from '../parameters/expand-parameter.ts';
 import { hasLocation } from '../parameters/location-parameter.ts';
 import { filterOf } from '../parameters/presence-filter.ts';
 import type { Reply } from '../reply.ts';
@@ -35,7 +36,6 @@ import {
   type WatchAccess,
   watchingHost,
 } from '../streams.ts';
-import { ExpandParameter } from './expand-parameter.ts';
 import { PRESENCE_TAG } from './presence.ts';
 
 const operation = operationsOf('project', PRESENCE_TAG);

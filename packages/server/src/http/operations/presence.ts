@@ -16,8 +16,8 @@ import { done } from '../../wire/json-answer.ts';
 import { presentPresence, presentUpdatesApplied } from '../../wire/presenters.ts';
 import { callersWords } from '../older-names.ts';
 import { operationsOf } from '../operation.ts';
+import { ExpandParameter, expansionsOf } from '../parameters/expand-parameter.ts';
 import { ABSENT_EXAMPLE, doneAnswer, NO_SUCH_GROUP, PRESENT_EXAMPLE } from './examples.ts';
-import { ExpandParameter, expansionsOf } from './expand-parameter.ts';
 
 export const PRESENCE_TAG = {
   name: 'presence',

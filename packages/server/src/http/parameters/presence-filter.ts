@@ -1,5 +1,5 @@
 import type { PresenceFilter } from '../../core/presence/presence-reading.ts';
-import { expansionsOf } from '../operations/expand-parameter.ts';
+import { expansionsOf } from './expand-parameter.ts';
 import { type LocationParameters, locationFilterOf } from './location-parameter.ts';
 
 interface FilterParameters extends LocationParameters {

@@ -1,7 +1,7 @@
 import { ValidationErrors } from '@rollcall/protocol';
 import type { AuthenticatedClient } from '../../auth/client-claims.ts';
 import type { WriterOf } from '../../core/caller.ts';
-import type { PresenceConnection } from '../../core/presence/presence-connection.ts';
+import type { PresenceConnection } from '../../core/holds/presence-connection.ts';
 import { validationError } from '../../core/validation-error.ts';
 import type { StreamPermit } from '../../realtime/sessions/stream-permits.ts';
 import type { SocketParts, SocketServices } from './socket-parts.ts';

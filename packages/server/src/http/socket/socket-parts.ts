@@ -7,7 +7,7 @@ import type { RecordFollower } from '../../core/changes/record-follower.ts';
 import type { ClientSessions } from '../../core/clients/client-session.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { ClientConversation } from '../../core/conversation/client-conversation.ts';
-import type { HeldPresence } from '../../core/presence/held-presence.ts';
+import type { HeldPresence } from '../../core/holds/held-presence.ts';
 import type { ConversationHub } from '../../realtime/conversation/conversation-hub.ts';
 import type { PresenceHub } from '../../realtime/feed/presence-hub.ts';
 import type { Store } from '../../store/store.ts';

@@ -10,8 +10,8 @@ import type {
 import type { Json } from '../../values/json.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { slices } from '../../values/slices.ts';
+import { LeaseEndedError } from '../presence/presence-service.ts';
 import type { ClosedConnection, Holder, HolderOfGroups } from './holder.ts';
-import { LeaseEndedError } from './presence-service.ts';
 
 /** A connection whose holds of the lease are to end at a time. */
 type Release = Omit<Parameters<PresenceStore['release']>[0], 'now'>;

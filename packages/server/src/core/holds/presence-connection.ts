@@ -4,10 +4,10 @@ import { regionHash } from '../../presence/region-name.ts';
 import type { Json } from '../../values/json.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { ClientWriter } from '../caller.ts';
+import type { PresenceChange } from '../presence/presence-change.ts';
 import { ServiceError } from '../service-error.ts';
 import type { HeldGroup } from './held-group.ts';
 import type { Holder } from './holder.ts';
-import type { PresenceChange } from './presence-change.ts';
 
 type Group = HeldGroup<PresenceConnection>;
 

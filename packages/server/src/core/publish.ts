@@ -1,4 +1,4 @@
-import type { Broker, Notification } from '../../broker/broker.ts';
+import type { Broker, Notification } from '../broker/broker.ts';
 
 /**
  * Publishes a change that is already committed. A broker that cannot deliver must not fail the request: its answer may have

@@ -9,11 +9,11 @@ import { slices } from '../../values/slices.ts';
 import type { ClientWriter } from '../caller.ts';
 import type { ClientSessions } from '../clients/client-session.ts';
 import type { Clock } from '../clock.ts';
+import type { PresenceChange } from '../presence/presence-change.ts';
+import { HoldEndedError, LeaseEndedError, type PresenceHolder } from '../presence/presence-service.ts';
 import { ServiceError } from '../service-error.ts';
 import { HeldGroup } from './held-group.ts';
-import type { PresenceChange } from './presence-change.ts';
 import { PresenceConnection } from './presence-connection.ts';
-import { HoldEndedError, LeaseEndedError, type PresenceHolder } from './presence-service.ts';
 
 type Group = HeldGroup<PresenceConnection>;
 

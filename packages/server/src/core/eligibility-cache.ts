@@ -1,16 +1,16 @@
-import type { Broker } from '../../broker/broker.ts';
-import { ProjectsInUse } from '../../broker/projects-in-use.ts';
+import type { Broker } from '../broker/broker.ts';
+import { ProjectsInUse } from '../broker/projects-in-use.ts';
 import {
   type Eligibility,
   type EligibilityQuery,
   type EligibilityStore,
   isEligible,
-} from '../../store/ports/eligibility.ts';
-import type { Store } from '../../store/store.ts';
-import type { Incarnation } from '../../values/incarnation.ts';
-import type { ProjectKey } from '../../values/project-key.ts';
-import { publish } from '../changes/publish.ts';
-import type { Clock } from '../clock.ts';
+} from '../store/ports/eligibility.ts';
+import type { Store } from '../store/store.ts';
+import type { Incarnation } from '../values/incarnation.ts';
+import type { ProjectKey } from '../values/project-key.ts';
+import type { Clock } from './clock.ts';
+import { publish } from './publish.ts';
 
 /** How long an answer of the store is used, in milliseconds: within this time a change of another process takes effect. */
 const TTL_MS = 1_000;
