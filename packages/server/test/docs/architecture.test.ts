@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { test } from 'node:test';
 import { ROOT, readPage, tableOf } from './markdown.ts';
 
@@ -65,6 +65,39 @@ test('ARCHITECTURE.md names the folders of streams in the order in which they ma
   const [lowest] = forbidden.filter(({ name }: { name: string }) => name === 'streams-import-downwards-0');
   const [, from, others] = /\/([a-z]+),.*\/\(([a-z|]+)\)/.exec(`${lowest.from.path},${lowest.to.path}`) ?? [];
   assert.deepEqual(named, [from, ...(others ?? '').split('|')]);
+});
+
+/**
+ * Which folder or file imports which other one of the same folder: an import between `core/changes/a.ts` and `core/clock.ts` is
+ * one of `core/changes` and `core/clock.ts`.
+ */
+function importsOfNeighbours(): Map<string, Set<string>> {
+  const imports = new Map<string, Set<string>>();
+  const cwd = join(ROOT, SERVER);
+  for (const file of globSync('**/*.ts', { cwd })) {
+    const text = readFileSync(join(cwd, file), 'utf8');
+    for (const [, path = ''] of text.matchAll(/ from '(\.\.?\/[^']+)'/g)) {
+      const from = file.split('/');
+      const to = posix.join(posix.dirname(file), path).split('/');
+      const depth = from.findIndex((part, index) => part !== to[index]);
+      const [importing, imported] = [from, to].map((parts) => parts.slice(0, depth + 1).join('/'));
+      if (!importing || !imported) continue;
+      imports.set(importing, (imports.get(importing) ?? new Set()).add(imported));
+    }
+  }
+  return imports;
+}
+
+test('no folder of packages/server/src imports a neighbour that imports it, however indirectly', () => {
+  const imports = importsOfNeighbours();
+  assert.ok(imports.size > 200);
+  // What imports nothing that is left is no part of a circle.
+  for (let size = 0; size !== imports.size; ) {
+    size = imports.size;
+    for (const [importing, imported] of imports)
+      if (![...imported].some((path) => imports.has(path))) imports.delete(importing);
+  }
+  assert.deepEqual([...imports.keys()], []);
 });
 
 /** The folders that know the older name of a group: the others know groups only. */

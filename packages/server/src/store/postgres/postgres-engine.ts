@@ -2,13 +2,7 @@ import type { DurableBounds } from '../durable-bounds.ts';
 import type { StoreTimings } from '../store-timings.ts';
 import type { PostgresDatabase } from './connections/postgres-database.ts';
 import type { LongReads } from './connections/postgres-snapshots.ts';
-import type { LargeWrites } from './large-writes/postgres-large-writes.ts';
-
-/** A method of a port, by itself. */
-export type OnDatabase<Method extends (...parameters: never[]) => unknown> = (
-  database: PostgresDatabase,
-  ...parameters: Parameters<Method>
-) => ReturnType<Method>;
+import type { LargeWrites } from './postgres-large-writes.ts';
 
 export interface PostgresEngine {
   readonly database: PostgresDatabase;

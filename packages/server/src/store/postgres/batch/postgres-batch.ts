@@ -4,8 +4,8 @@ import { type BatchDocument, completeBatch, isRejected, readBatch } from '../../
 import { idSample } from '../../outcomes.ts';
 import type { BatchOutcome, BatchStore, UnknownReference } from '../../ports/batches.ts';
 import type { Row } from '../connections/postgres-connection.ts';
-import type { Attempt } from '../connections/postgres-database.ts';
-import type { OnDatabase, PostgresEngine } from '../postgres-engine.ts';
+import type { Attempt, OnDatabase } from '../connections/postgres-database.ts';
+import type { PostgresEngine } from '../postgres-engine.ts';
 import { assertAlive } from '../postgres-row-writes.ts';
 import { textArray } from '../postgres-text.ts';
 import { BatchChanges } from './postgres-batch-changes.ts';

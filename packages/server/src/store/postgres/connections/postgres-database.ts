@@ -209,3 +209,9 @@ async function pauseAfterRace(runs: number, until: number, cause: unknown): Prom
   }
   await delay(pause);
 }
+
+/** A method of a port, by itself. */
+export type OnDatabase<Method extends (...parameters: never[]) => unknown> = (
+  database: PostgresDatabase,
+  ...parameters: Parameters<Method>
+) => ReturnType<Method>;

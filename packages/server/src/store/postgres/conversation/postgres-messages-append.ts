@@ -5,9 +5,9 @@ import { preconditionFailure } from '../../precondition.ts';
 import type { Column } from '../../transfer-records.ts';
 import type { ConditionalContext } from '../../write-context.ts';
 import type { Call, Row } from '../connections/postgres-connection.ts';
+import type { OnDatabase } from '../connections/postgres-database.ts';
 import { LostRaceError } from '../connections/postgres-errors.ts';
 import { originOf, recordedParts } from '../postgres-changes.ts';
-import type { OnDatabase } from '../postgres-engine.ts';
 import { listed, rowsIn } from '../postgres-lists.ts';
 import {
   ALIVE,

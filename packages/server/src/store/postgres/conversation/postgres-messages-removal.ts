@@ -5,8 +5,8 @@ import { REMOVED_MAX } from '../../ports/conversation-feed.ts';
 import type { MessageStore } from '../../ports/messages.ts';
 import { preconditionFailure } from '../../precondition.ts';
 import type { Row } from '../connections/postgres-connection.ts';
+import type { OnDatabase } from '../connections/postgres-database.ts';
 import { recordCalls } from '../postgres-changes.ts';
-import type { OnDatabase } from '../postgres-engine.ts';
 import { ALIVE, assertAlive, targetOf } from '../postgres-row-writes.ts';
 import { listCalls } from './postgres-conversation-lists.ts';
 import {

@@ -20,9 +20,8 @@ import type {
 } from '../../ports/messages.ts';
 import type { ConditionalContext } from '../../write-context.ts';
 import type { Call, Row } from '../connections/postgres-connection.ts';
-import type { Transaction } from '../connections/postgres-database.ts';
+import type { OnDatabase, Transaction } from '../connections/postgres-database.ts';
 import { originOf, recordCalls, recorded, textOfChanges } from '../postgres-changes.ts';
-import type { OnDatabase } from '../postgres-engine.ts';
 import { targetOf } from '../postgres-row-writes.ts';
 import { textArray } from '../postgres-text.ts';
 import { listCalls } from './postgres-conversation-lists.ts';

@@ -1,5 +1,6 @@
 import type { MessageStore } from '../../ports/messages.ts';
-import type { OnDatabase, PostgresEngine } from '../postgres-engine.ts';
+import type { OnDatabase } from '../connections/postgres-database.ts';
+import type { PostgresEngine } from '../postgres-engine.ts';
 import { FOUND_THREAD, foundMessage } from './postgres-conversation-rows.ts';
 import { appendToMessage } from './postgres-messages-append.ts';
 import { MESSAGE_COLUMNS } from './postgres-messages-columns.ts';

@@ -3,7 +3,7 @@ import { locationTest } from '../../../values/location-pairs.ts';
 import { COUNTED_MAX, SEARCHED_MAX, WORK_MAX } from '../../conversation/thread-page-bounds.ts';
 import type { ThreadStore } from '../../ports/threads.ts';
 import type { Row } from '../connections/postgres-connection.ts';
-import type { OnDatabase } from '../postgres-engine.ts';
+import type { OnDatabase } from '../connections/postgres-database.ts';
 import { rowOf } from '../postgres-lists.ts';
 import { plainArray } from '../postgres-text.ts';
 import { locationKey, locationPairKeys } from './postgres-conversation-lists.ts';

@@ -16,10 +16,9 @@ import type { PutThreadOutcome, StoredThreadWrite, ThreadStore } from '../../por
 import { preconditionFailure } from '../../precondition.ts';
 import type { ConditionalContext, WriteContext } from '../../write-context.ts';
 import type { Row } from '../connections/postgres-connection.ts';
-import type { Transaction } from '../connections/postgres-database.ts';
+import type { OnDatabase, Transaction } from '../connections/postgres-database.ts';
 import { LostRaceError } from '../connections/postgres-errors.ts';
 import { recordCalls } from '../postgres-changes.ts';
-import type { OnDatabase } from '../postgres-engine.ts';
 import { ALIVE, assertAlive, IS_ALIVE, targetOf } from '../postgres-row-writes.ts';
 import { plainArray } from '../postgres-text.ts';
 import { listCalls, listKeys, unlistCall } from './postgres-conversation-lists.ts';

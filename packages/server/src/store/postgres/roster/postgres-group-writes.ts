@@ -5,8 +5,8 @@ import type { GroupStore, NameRequired } from '../../ports/groups.ts';
 import type { MemberStore } from '../../ports/members.ts';
 import { unpackIds } from '../../worker-threads/packed-ids.ts';
 import type { Call } from '../connections/postgres-connection.ts';
+import type { OnDatabase } from '../connections/postgres-database.ts';
 import { originOf, recorded, textOfChanges, updateChanges } from '../postgres-changes.ts';
-import type { OnDatabase } from '../postgres-engine.ts';
 import {
   ALIVE,
   meetsPrecondition,

@@ -2,8 +2,8 @@ import { limits } from '@rollcall/protocol';
 import type { WebhookStep, WebhookStore } from '../../ports/webhooks.ts';
 import { ATTEMPT, LEASE_LOST, planStep, type StepPlan } from '../../webhook-rows.ts';
 import type { Call } from '../connections/postgres-connection.ts';
+import type { OnDatabase } from '../connections/postgres-database.ts';
 import { recordCalls } from '../postgres-changes.ts';
-import type { OnDatabase } from '../postgres-engine.ts';
 import { ALIVE, assertAlive } from '../postgres-row-writes.ts';
 
 const LEASED = 'project_id = $1 AND id = $2';

@@ -19,9 +19,9 @@ import {
 } from '../../webhook-rows.ts';
 import type { WriteContext } from '../../write-context.ts';
 import type { Call, Row } from '../connections/postgres-connection.ts';
-import type { Transaction } from '../connections/postgres-database.ts';
+import type { OnDatabase, Transaction } from '../connections/postgres-database.ts';
 import { orderedAround, originOf, recordCalls, recorded, textOfChanges } from '../postgres-changes.ts';
-import type { OnDatabase, PostgresEngine } from '../postgres-engine.ts';
+import type { PostgresEngine } from '../postgres-engine.ts';
 import { ALIVE, assertAlive } from '../postgres-row-writes.ts';
 import { advanceWebhook, LOG_ATTEMPT } from './postgres-webhooks-steps.ts';
 

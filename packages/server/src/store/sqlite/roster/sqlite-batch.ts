@@ -7,7 +7,7 @@ import type { BatchOutcome, UnknownReference } from '../../ports/batches.ts';
 import { toStored } from '../../stored-write.ts';
 import type { WriteContext } from '../../write-context.ts';
 import type { Writes } from '../sqlite-methods.ts';
-import { RollBack } from '../writer/sqlite-roll-back.ts';
+import { RollBack } from '../sqlite-roll-back.ts';
 import type { GroupWrites } from './sqlite-groups.ts';
 import type { MembershipWrites, UserCard } from './sqlite-members.ts';
 import type { UserWrites } from './sqlite-users.ts';

@@ -9,7 +9,7 @@ import { changedFiles, type FileIdentities } from '../files/sqlite-files.ts';
 import type { SqliteConnection } from '../sqlite-connection.ts';
 import { isDamage, isUnavailable } from '../sqlite-errors.ts';
 import { namesProject, type SqliteWrites, sqliteWrites } from '../sqlite-ports.ts';
-import { RollBack } from './sqlite-roll-back.ts';
+import { RollBack } from '../sqlite-roll-back.ts';
 import type { WriteReply, WriteRequest } from './sqlite-writer-protocol.ts';
 
 /**

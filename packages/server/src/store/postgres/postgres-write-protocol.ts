@@ -1,9 +1,9 @@
 /** The messages between the main thread and a thread for large writes: one write at a time, and its outcome. */
 
-import type { BatchStore } from '../../ports/batches.ts';
-import type { GroupStore } from '../../ports/groups.ts';
-import type { MemberStore } from '../../ports/members.ts';
-import type { ThreadFailure } from '../../worker-threads/thread-failure.ts';
+import type { BatchStore } from '../ports/batches.ts';
+import type { GroupStore } from '../ports/groups.ts';
+import type { MemberStore } from '../ports/members.ts';
+import type { ThreadFailure } from '../worker-threads/thread-failure.ts';
 
 export interface WriteThreadOptions {
   /** Of the database. */

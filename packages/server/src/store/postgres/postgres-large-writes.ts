@@ -1,9 +1,9 @@
-import { TaskWorker } from '../../../concurrency/task-worker.ts';
-import { WorkerPool } from '../../../concurrency/worker-pool.ts';
-import { StoreUnavailableError } from '../../../values/engine-errors.ts';
-import { StoreTimings } from '../../store-timings.ts';
-import { fromThreadFailure } from '../../worker-threads/thread-failure.ts';
-import { transferableOf } from '../../worker-threads/transferable.ts';
+import { TaskWorker } from '../../concurrency/task-worker.ts';
+import { WorkerPool } from '../../concurrency/worker-pool.ts';
+import { StoreUnavailableError } from '../../values/engine-errors.ts';
+import { StoreTimings } from '../store-timings.ts';
+import { fromThreadFailure } from '../worker-threads/thread-failure.ts';
+import { transferableOf } from '../worker-threads/transferable.ts';
 import type {
   FromWriteThread,
   LargeWrite,

@@ -1,12 +1,11 @@
 /** A thread for large writes: reads, checks and applies one at a time, on connections of its own. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { DatabaseError } from 'pg';
-import { StoreUnavailableError } from '../../../values/engine-errors.ts';
-import { toThreadFailure } from '../../worker-threads/thread-failure.ts';
-import { applyBatch } from '../batch/postgres-batch.ts';
-import { PostgresDatabase } from '../connections/postgres-database.ts';
-import { parsePostgresUrl } from '../connections/postgres-url.ts';
-import { changeMembers, putGroup } from '../roster/postgres-group-writes.ts';
+import { StoreUnavailableError } from '../../values/engine-errors.ts';
+import { toThreadFailure } from '../worker-threads/thread-failure.ts';
+import { applyBatch } from './batch/postgres-batch.ts';
+import { PostgresDatabase } from './connections/postgres-database.ts';
+import { parsePostgresUrl } from './connections/postgres-url.ts';
 import type {
   FromWriteThread,
   LargeWrite,
@@ -14,6 +13,7 @@ import type {
   ToWriteThread,
   WriteThreadOptions,
 } from './postgres-write-protocol.ts';
+import { changeMembers, putGroup } from './roster/postgres-group-writes.ts';
 
 /** The least possible: one for the write, and one for reads, which is never opened. */
 const CONNECTIONS = 2;
