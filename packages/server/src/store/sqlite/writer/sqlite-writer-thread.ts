@@ -55,6 +55,7 @@ class WriterThread {
   /** The checkpoint that is made when the log is copied but for a rest, and the main thread has released its snapshots. */
   #pendingCheckpoint: CheckpointMode | null = null;
   #purging = false;
+  #nextWork: NodeJS.Immediate | undefined;
   #closing = false;
 
   readonly #files: FileIdentities;
@@ -92,21 +93,29 @@ class WriterThread {
 
   /** Commits all that has arrived, and what arrives meanwhile; then ends, when that was requested. */
   #work(): void {
-    for (;;) {
+    do {
       // Writes that arrived during the last flush wait in the message port: they join the next commit.
       for (let next = this.#receive(); next !== null; next = this.#receive()) this.#take(next);
-      if (this.#queue.length === 0) break;
-      const requests = this.#queue.splice(0, this.#sharing());
-      const begun = performance.now();
-      const replies = this.#commit.run(requests);
-      const durationMs = performance.now() - begun;
-      this.#reportLost();
-      this.#post({ type: 'done', replies, durationMs });
-      this.#checkpointLongLog();
-      this.#idle.refresh();
-      if (requests.some(leavesRows)) this.#purge();
-    }
-    if (this.#closing) this.#end();
+      if (this.#queue.length === 0) {
+        if (this.#closing) this.#end();
+        return;
+      }
+      this.#commitSome();
+    } while (!this.#purging);
+    // Slices of a purge come from the event loop, to which writes that never stop would not return.
+    this.#nextWork = setImmediate(() => this.#work());
+  }
+
+  #commitSome(): void {
+    const requests = this.#queue.splice(0, this.#sharing());
+    const begun = performance.now();
+    const replies = this.#commit.run(requests);
+    const durationMs = performance.now() - begun;
+    this.#reportLost();
+    this.#post({ type: 'done', replies, durationMs });
+    this.#checkpointLongLog();
+    this.#idle.refresh();
+    if (requests.some(leavesRows)) this.#purge();
   }
 
   /**
@@ -196,6 +205,7 @@ class WriterThread {
   }
 
   #end(): void {
+    clearImmediate(this.#nextWork);
     this.#emptyLog();
     this.#connection.close();
     this.#port.close();
