@@ -7,6 +7,7 @@ import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from '
 import { SchemaTooNewError } from '../../migration-files.ts';
 import { restAfter } from '../../purge-rest.ts';
 import { hasPackedList } from '../../worker-threads/packed-ids.ts';
+import { StoreCondition } from '../files/sqlite-condition.ts';
 import {
   checkStoreFiles,
   createStoreFile,
@@ -46,6 +47,7 @@ class WriterThread {
   readonly #port: MessagePort;
   readonly #options: WriterOptions;
   readonly #connection: SqliteConnection;
+  readonly #condition: StoreCondition;
   readonly #commit: GroupCommit;
   readonly #queue: WriteRequest[] = [];
   readonly #idle: NodeJS.Timeout;
@@ -67,7 +69,8 @@ class WriterThread {
     this.#connection = connection;
     this.#log = new SqliteLog(connection, options.checkpointBytes);
     this.#files = fileIdentities(options.file);
-    this.#commit = new GroupCommit(connection, options.durableBounds, this.#files);
+    this.#condition = new StoreCondition((reason) => this.#post({ type: 'lost', reason }), this.#files);
+    this.#commit = new GroupCommit(connection, options.durableBounds, this.#condition);
     this.#idle = setTimeout(() => this.#tidy(), IDLE_CHECKPOINT_MS).unref();
   }
 
@@ -111,7 +114,6 @@ class WriterThread {
     const begun = performance.now();
     const replies = this.#commit.run(requests);
     const durationMs = performance.now() - begun;
-    this.#reportLost();
     this.#post({ type: 'done', replies, durationMs });
     this.#checkpointLongLog();
     this.#idle.refresh();
@@ -141,7 +143,7 @@ class WriterThread {
 
   /** A long log slows reads and fills the disk, so it is copied into the file and begins anew. */
   #requestCheckpoint(mode: CheckpointMode): void {
-    if (this.#pendingCheckpoint !== null || this.#closing || this.#commit.lost !== null) return;
+    if (this.#pendingCheckpoint !== null || this.#closing || this.#condition.isLost) return;
     this.#pendingCheckpoint = mode;
     this.#copyLog(Number.POSITIVE_INFINITY);
   }
@@ -163,11 +165,6 @@ class WriterThread {
     this.#checkpointAt = this.#log.usedBytes() + this.#options.checkpointBytes;
     this.#pendingCheckpoint = null;
     this.#post({ type: 'resume' });
-  }
-
-  #reportLost(): void {
-    const { lost } = this.#commit;
-    if (lost !== null) this.#post({ type: 'lost', reason: lost });
   }
 
   #emptyLog(): void {
@@ -195,7 +192,6 @@ class WriterThread {
     const slice = () => {
       const begin = performance.now();
       this.#purging = !this.#closing && this.#commit.purge();
-      this.#reportLost();
       if (!this.#purging) return;
       this.#checkpointLongLog();
       this.#idle.refresh();
