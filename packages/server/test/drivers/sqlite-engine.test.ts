@@ -249,6 +249,27 @@ test('rows of a deleted project are removed between writes that never stop', () 
     });
   }));
 
+test('rows of a deleted project are removed while there is always a write that waits for the one before it', () =>
+  withDirectory(async (dataDir) => {
+    await using store = closing(await openSqliteStore({ dataDir }));
+    const [deleted, other] = [await newRoster(store), await newRoster(store)];
+    await deleted.users('ann');
+    const users = numbered('u', 200);
+    const isPurged = () =>
+      withFile(dataDir, (file) => file.prepare(`SELECT 1 FROM users WHERE id = 'ann'`).get()) === undefined;
+    let [batches, wasPurged] = [0, false];
+    const writing = Array.from({ length: 16 }, async () => {
+      while (batches < 120) {
+        await other.users(...users);
+        batches += 1;
+        if (batches === 80) wasPurged = isPurged();
+      }
+    });
+    await store.projects.delete(deleted.key);
+    await Promise.all(writing);
+    assert.ok(wasPurged);
+  }));
+
 describe('long reads', () => {
   test('long reads end when their readers stop, so the next long read does not wait', () =>
     withDirectory(async (dataDir) => {

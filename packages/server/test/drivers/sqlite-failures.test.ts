@@ -32,12 +32,17 @@ const CUSTOMER = { id: 'c', secret: 's', name: 'C', createdAt: 1 };
 /** A commit of one customer, where the check of the files after it behaves like this. */
 function commitWith(file: string, checkAfter: () => string | null) {
   using connection = new SqliteConnection(file, { readOnly: false });
-  let checks = 0;
-  const commit = new GroupCommit(connection, DURABLE_BOUNDS, [], () => {
+  let [checks, lost]: [number, string | null] = [0, null];
+  const readChangedFiles = () => {
     checks += 1;
     return checks % 2 === 0 ? checkAfter() : null;
-  });
-  return { replies: commit.run([[1, 'customers', 'create', [CUSTOMER]]]), lost: commit.lost };
+  };
+  const onLost = (reason: string) => {
+    lost = reason;
+  };
+  const condition = new StoreCondition(onLost, [], readChangedFiles);
+  const commit = new GroupCommit(connection, DURABLE_BOUNDS, condition);
+  return { replies: commit.run([[1, 'customers', 'create', [CUSTOMER]]]), lost };
 }
 
 describe('the check of the files after a commit', () => {

@@ -24,7 +24,7 @@ export interface SessionStore {
   create(project: ProjectKey, session: NewSession, context: WriteContext): Promise<Written | Absent>;
   /** Null also when its project is gone. */
   find(id: string): Promise<SessionRecord | null>;
-  /** Of a session of the project; `unchanged` when there is none, or when it is revoked. */
+  /** Of a session of the project; `unchanged` when there is none, when it is revoked, or when the project is gone. */
   revoke(project: ProjectKey, id: string, context: WriteContext): Promise<Updated>;
   /**
    * Removes sessions that ended before `now`, some at a time: true when more may be left. The first of them to end are removed first;

@@ -23,7 +23,7 @@ const INSERT = `
   SELECT 1 FROM made`;
 const REVOKE = `
   WITH changed AS (
-    UPDATE sessions SET revoked = TRUE WHERE id = $2 AND project_id = $1 AND NOT revoked RETURNING 1),
+    UPDATE sessions SET revoked = TRUE WHERE id = $2 AND project_id = $1 AND NOT revoked AND ${ALIVE} RETURNING 1),
   ${recorded('SELECT $6::text FROM changed', 3)}
   SELECT 1 FROM changed`;
 

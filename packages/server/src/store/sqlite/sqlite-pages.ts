@@ -4,7 +4,7 @@ import type { ProjectKey } from '../../values/project-key.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 
 /** A list that is read in pages: the rows of one owner, in order of ID. */
-interface PagedList {
+export interface PagedList {
   /** An SQL expression: the JSON text of an entry. */
   readonly entry: string;
   /** The table of the rows, or several joined ones. */

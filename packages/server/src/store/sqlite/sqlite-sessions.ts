@@ -28,7 +28,9 @@ export function sessionWrites({ prepare }: SqliteConnection): Writes<'sessions'>
   const insertKey = prepare(`INSERT INTO store_secrets (name, value) VALUES ('service_key', ?)`);
   const insert = prepare(`
     INSERT INTO sessions (id, project_no, expires_at) SELECT ?, project_no, ? FROM projects WHERE project_no = ?`);
-  const revoke = prepare('UPDATE sessions SET revoked = 1 WHERE id = ? AND project_no = ? AND revoked = 0');
+  const revoke = prepare(`
+    UPDATE sessions SET revoked = 1 WHERE id = ?1 AND project_no = ?2 AND revoked = 0
+      AND EXISTS (SELECT 1 FROM projects WHERE project_no = ?2)`);
   const removeExpired = prepare(`
     DELETE FROM sessions WHERE id IN (
       SELECT id FROM sessions WHERE expires_at < ? ORDER BY expires_at LIMIT ${SESSIONS_AT_ONCE})`);

@@ -15,19 +15,11 @@ const ALL_READERS = null;
 class Snapshot extends SqliteConnection {
   readonly #prepared = new Map<string, Statement>();
 
-  constructor(file: string, { readFailure }: StoreCondition) {
-    super(file, { readOnly: true, toFailure: readFailure });
-  }
-
   /** A statement of this connection; prepared on first use. */
   statement<Columns extends Row = Row>(sql: string): Statement<Columns> {
     const prepared = this.#prepared.get(sql) ?? this.prepare(sql);
     this.#prepared.set(sql, prepared);
     return prepared as Statement as Statement<Columns>;
-  }
-
-  begin(): void {
-    this.database.exec('BEGIN');
   }
 }
 
@@ -105,8 +97,12 @@ export class SnapshotPool {
     try {
       if (this.#closed) throw new StoreUnavailableError('the store is closed');
       using unusable = new DisposableStack();
-      const snapshot = unusable.adopt(this.#free.pop() ?? this.#open(), (found) => found.close());
-      snapshot.begin();
+      const reused = this.#free.pop();
+      const toFailure = this.#condition.readFailure;
+      const snapshot = unusable.use(reused ?? new Snapshot(this.#file, { readOnly: true, toFailure }));
+      // A connection to another file under the name of ours would mix two stores.
+      if (reused === undefined) this.#condition.checkFiles();
+      snapshot.database.exec('BEGIN');
       unusable.move();
       this.#taken.add(snapshot);
       return snapshot;
@@ -114,16 +110,6 @@ export class SnapshotPool {
       this.#permits.release(ALL_READERS);
       throw error;
     }
-  }
-
-  /** A connection to another file under the name of ours would mix two stores. */
-  #open(): Snapshot {
-    using unusable = new DisposableStack();
-    const snapshot = unusable.adopt(new Snapshot(this.#file, this.#condition), (opened) => opened.close());
-    this.#condition.checkFiles();
-    this.#condition.require();
-    unusable.move();
-    return snapshot;
   }
 
   release(snapshot: Snapshot): void {

@@ -40,10 +40,11 @@ export function sessionContract(lab: StoreLab): void {
     assert.equal((await lab.store.sessions.find(other.id))?.revoked, false);
   });
 
-  test('a session of a deleted project is null', async () => {
+  test('a session of a deleted project is null, and revoking it changes and records nothing', async () => {
     const { id, key } = await session();
     await lab.store.projects.delete(key);
     assert.equal(await lab.store.sessions.find(id), null);
+    assert.deepEqual(await lab.store.sessions.revoke(key, id, CONTEXT), { kind: 'unchanged', changes: [] });
   });
 
   test('a session is found after its end, until expired sessions are removed: the store reads no clock', async () => {

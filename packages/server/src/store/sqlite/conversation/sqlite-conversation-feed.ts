@@ -11,7 +11,7 @@ import type { MessageRecord } from '../../ports/messages.ts';
 import type { ThreadPosition } from '../../ports/threads.ts';
 import type { SqliteReader } from '../sqlite-reader.ts';
 import { MESSAGE_COLUMNS } from './sqlite-messages.ts';
-import { readThread, THREAD_BY_ID } from './sqlite-threads.ts';
+import { THREAD_BY_ID, threadReader } from './sqlite-threads.ts';
 
 const BEFORE_ALL = Number.MIN_SAFE_INTEGER;
 
@@ -25,7 +25,7 @@ export function conversationFeedReads({ prepare }: Pick<SqliteReader, 'prepare'>
   const removedAfter = prepare<[number, string]>(`
     SELECT position, id FROM removed_messages WHERE thread_no = ? AND position > ? AND position <= ?
     ORDER BY position`);
-  const thread = readThread({ prepare });
+  const thread = threadReader({ prepare });
   const lastSeen = prepare<[number]>(
     'SELECT last_seen_at FROM participants WHERE thread_no = ? AND user_id = ?',
   );
@@ -50,7 +50,7 @@ export function conversationFeedReads({ prepare }: Pick<SqliteReader, 'prepare'>
     },
     async changesSince(project, threadId, after) {
       const row = position.get(project, threadId);
-      const record = thread(project, threadId, null);
+      const record = thread.find(project, threadId, null);
       if (row === undefined || record === null) return { kind: 'threadAbsent' };
       const [threadNo, epoch, current, threadPosition, removedTo] = row;
       if (after > current || after < removedTo) return { kind: 'gone', epoch };

@@ -1,5 +1,6 @@
 import type { Json } from '../../../values/json.ts';
 import type { ProjectKey } from '../../../values/project-key.ts';
+import { columnsOf } from '../../columns.ts';
 import { locationKey, locationKeys } from '../presence/sqlite-location-keys.ts';
 import type { SqliteConnection } from '../sqlite-connection.ts';
 
@@ -30,22 +31,14 @@ interface ListedThread {
   readonly lastMessageAt: number | null;
 }
 
-export type ListedRow = [
-  threadNo: number,
-  conversationNo: number,
-  location: Json | null,
-  resolvedAt: number | null,
-  createdAt: number,
-  lastMessageAt: number | null,
-];
-export const LISTED_COLUMNS =
-  'thread_no, conversation_no, location, resolved_at, created_at, last_message_at';
-
-/** The first columns of the row are {@link LISTED_COLUMNS}. */
-export function toListed(row: readonly [...ListedRow, ...unknown[]]): ListedThread {
-  const [threadNo, conversationNo, location, resolvedAt, createdAt, lastMessageAt] = row;
-  return { threadNo, conversationNo, location, resolvedAt, createdAt, lastMessageAt };
-}
+export const LISTED = columnsOf<ListedThread>({
+  threadNo: 'thread_no',
+  conversationNo: 'conversation_no',
+  location: 'location',
+  resolvedAt: 'resolved_at',
+  createdAt: 'created_at',
+  lastMessageAt: 'last_message_at',
+});
 
 const activityOf = ({ lastMessageAt, createdAt }: ListedThread) => lastMessageAt ?? createdAt;
 

@@ -1,13 +1,10 @@
-import type { SqliteConnection } from '../sqlite-connection.ts';
-import { LISTED_COLUMNS, type ListedRow, ThreadLists, toListed } from './sqlite-conversation-lists.ts';
+import type { Row, SqliteConnection } from '../sqlite-connection.ts';
+import { LISTED, ThreadLists } from './sqlite-conversation-lists.ts';
 import { SEQ_BITS } from './sqlite-message-numbers.ts';
 
 /** Messages and participants that are removed in one transaction, and the bytes of content: a few milliseconds, which writes wait. */
 const SLICE_ROWS = 250;
 const SLICE_BYTES = 512 * 1_024;
-
-/** The project is null where the thread is in no list any more. */
-type ThreadRow = [...ListedRow, project: number | null];
 
 /** Removes what deleted groups and deleted threads left of conversations, on the writer's thread. */
 export class ConversationPurge {
@@ -17,15 +14,15 @@ export class ConversationPurge {
   constructor(connection: SqliteConnection) {
     const { prepare } = connection;
     this.#lists = new ThreadLists(connection);
-    const THREAD = `SELECT ${LISTED_COLUMNS}, project_no FROM threads`;
+    const THREAD = `SELECT ${LISTED.sql}, project_no FROM threads`;
     const OF_THREAD = `message_no >= (?1 << ${SEQ_BITS})`;
     this.#statements = {
       nextConversation: prepare<[number]>(
         'SELECT conversation_no FROM conversations WHERE group_no IS NULL LIMIT 1',
       ),
       removeConversation: prepare('DELETE FROM conversations WHERE conversation_no = ?'),
-      nextThread: prepare<ThreadRow>(`${THREAD} WHERE conversation_no = ? LIMIT 1`),
-      nextDeletedThread: prepare<ThreadRow>(`${THREAD} WHERE conversation_no IS NULL LIMIT 1`),
+      nextThread: prepare(`${THREAD} WHERE conversation_no = ? LIMIT 1`),
+      nextDeletedThread: prepare(`${THREAD} WHERE conversation_no IS NULL LIMIT 1`),
       messages: prepare<[seq: number, bytes: number]>(`
         SELECT seq, content_bytes FROM messages WHERE ${OF_THREAD} AND message_no < ((?1 + 1) << ${SEQ_BITS})
         ORDER BY message_no LIMIT ${SLICE_ROWS}`),
@@ -66,13 +63,15 @@ export class ConversationPurge {
       : this.#removeOfThread(thread);
   }
 
-  #removeOfThread(row: ThreadRow): number {
-    const thread = toListed(row);
-    const [threadNo, project] = [thread.threadNo, row[6]];
+  #removeOfThread(row: Row): number {
+    const thread = LISTED.toRecord(row);
+    const { threadNo } = thread;
     const messages = this.#removeSomeMessages(threadNo);
     if (messages > 0) return messages;
     const participants = this.#statements.removeParticipants.run(threadNo);
     if (participants > 0) return participants;
+    const project = row.at(-1) as number | null;
+    // Where it is null, the thread is in no list any more.
     if (project !== null) this.#lists.replace(project, thread, null);
     this.#statements.removeRemoved.run(threadNo);
     this.#statements.removeThread.run(threadNo);

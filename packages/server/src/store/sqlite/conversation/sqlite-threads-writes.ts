@@ -19,7 +19,7 @@ import { preconditionFailure } from '../../precondition.ts';
 import type { ConditionalContext } from '../../write-context.ts';
 import type { SqliteConnection } from '../sqlite-connection.ts';
 import type { Write } from '../sqlite-methods.ts';
-import { LISTED_COLUMNS, type ListedRow, ThreadLists, toListed } from './sqlite-conversation-lists.ts';
+import { LISTED, ThreadLists } from './sqlite-conversation-lists.ts';
 import { SEQ_BITS } from './sqlite-message-numbers.ts';
 import { FOUND_COLUMNS, type FoundThread, THREAD_BY_ID } from './sqlite-threads.ts';
 
@@ -52,7 +52,7 @@ export class ThreadWrites {
       ),
       conversation: prepare<[number]>('SELECT conversation_no FROM conversations WHERE group_no = ?'),
       addConversation: prepare('INSERT INTO conversations (group_no) VALUES (?)'),
-      waiting: prepare<ListedRow>(`SELECT ${LISTED_COLUMNS} FROM threads WHERE project_no = ? AND id = ?`),
+      waiting: prepare(`SELECT ${LISTED.sql} FROM threads WHERE project_no = ? AND id = ?`),
       insert: prepare(`
         INSERT INTO threads (project_no, conversation_no, id, revision, epoch, created_at, resolved_at, last_seq, position,
           fields_position, removed_to, user_messages, action_messages, deleted_messages, name, url, location, metadata)
@@ -204,10 +204,10 @@ export class ThreadWrites {
 
   /** Takes the ID from a thread whose group was deleted and that is still to be purged. */
   #freeId(project: ProjectKey, id: string): void {
-    const row = this.#statements.waiting.get(project, id);
-    if (row === undefined) return;
-    this.#lists.replace(project, toListed(row), null);
-    this.#statements.delete.run(row[0]);
+    const waiting = LISTED.toFound(this.#statements.waiting.get(project, id));
+    if (waiting === null) return;
+    this.#lists.replace(project, waiting, null);
+    this.#statements.delete.run(waiting.threadNo);
   }
 
   #change(

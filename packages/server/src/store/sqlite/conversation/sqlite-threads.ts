@@ -30,8 +30,10 @@ export const FOUND_COLUMNS: SqlOf<FoundThread> = {
 };
 const THREAD_COLUMNS = columnsOf(FOUND_COLUMNS);
 
-/** The parts of a thread beside its row. */
-function threadReader({ prepare }: Pick<SqliteReader, 'prepare'>) {
+/** Reads of single threads, with the unread messages of a viewer. */
+export function threadReader({ prepare }: Pick<SqliteReader, 'prepare'>) {
+  const byId = prepare(`SELECT ${THREAD_COLUMNS.sql} ${THREAD_BY_ID}`);
+  const byNumber = prepare(`SELECT ${THREAD_COLUMNS.sql} FROM threads t ${OF_GROUP} WHERE t.thread_no = ?`);
   const lastSeen = prepare<[number]>(
     'SELECT last_seen_at FROM participants WHERE thread_no = ? AND user_id = ?',
   );
@@ -46,7 +48,7 @@ function threadReader({ prepare }: Pick<SqliteReader, 'prepare'>) {
     if (seen === undefined) return null;
     return seen >= (lastMessageAt ?? 0) ? 0 : (countAfter.get(threadNo, seen)?.[0] ?? 0);
   };
-  return (row: Row | undefined, viewer: string | null): ReadThread | null => {
+  const read = (row: Row | undefined, viewer: string | null): ReadThread | null => {
     if (row === undefined) return null;
     const found = THREAD_COLUMNS.toRecord(row);
     const { threadNo: _, shown, ...thread } = found;
@@ -57,24 +59,17 @@ function threadReader({ prepare }: Pick<SqliteReader, 'prepare'>) {
     const unread = viewer === null ? null : (after ?? all);
     return { thread: { ...thread, participants, unread }, work: participants.length + (after ?? 0) };
   };
-}
-
-/** Reads a thread, and the unread messages of a viewer. */
-export function readThread(reader: Pick<SqliteReader, 'prepare'>) {
-  const byId = reader.prepare(`SELECT ${THREAD_COLUMNS.sql} ${THREAD_BY_ID}`);
-  const read = threadReader(reader);
-  return (project: ProjectKey, id: string, viewer: string | null): ThreadRecord | null =>
-    read(byId.get(project, id), viewer)?.thread ?? null;
+  return {
+    find: (project: ProjectKey, id: string, viewer: string | null): ThreadRecord | null =>
+      read(byId.get(project, id), viewer)?.thread ?? null,
+    findListed: (threadNo: number, viewer: string | null) => read(byNumber.get(threadNo), viewer),
+  };
 }
 
 export function threadReads(reader: Pick<SqliteReader, 'prepare'>): Reads<'threads'> {
-  const byNumber = reader.prepare(
-    `SELECT ${THREAD_COLUMNS.sql} FROM threads t ${OF_GROUP} WHERE t.thread_no = ?`,
-  );
-  const read = threadReader(reader);
-  const find = readThread(reader);
+  const { find, findListed } = threadReader(reader);
   return {
     find: async (project, id, viewer) => find(project, id, viewer),
-    ...threadListReads(reader, (threadNo, viewer) => read(byNumber.get(threadNo), viewer)),
+    ...threadListReads(reader, findListed),
   };
 }

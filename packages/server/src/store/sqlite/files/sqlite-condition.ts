@@ -12,16 +12,23 @@ const CHECK_EVERY_MS = 1_000;
  */
 export class StoreCondition {
   readonly #onLost: (reason: string) => void;
-  #files: FileIdentities = [];
+  readonly #readChangedFiles: typeof changedFiles;
+  #files: FileIdentities;
   #timer: NodeJS.Timeout | undefined;
   #lost: string | null = null;
 
-  /** `onLost` is called once, with a line for the operator. */
-  constructor(onLost: (reason: string) => void) {
+  /** `onLost` is called once, with a line for the operator. `readChangedFiles` is a parameter for tests. */
+  constructor(onLost: (reason: string) => void, files: FileIdentities = [], readChangedFiles = changedFiles) {
     this.#onLost = onLost;
+    this.#files = files;
+    this.#readChangedFiles = readChangedFiles;
   }
 
-  /** Checks these files from now on, until {@link close}. */
+  get isLost(): boolean {
+    return this.#lost !== null;
+  }
+
+  /** Checks these files every second from now on, until {@link close}. */
   watch(files: FileIdentities): void {
     this.#files = files;
     const check = () => {
@@ -44,10 +51,16 @@ export class StoreCondition {
     this.#onLost(reason);
   }
 
-  /** @throws StoreUnavailableError when the file system does not answer */
+  /** @throws StoreUnavailableError when the store is lost, or the file system does not answer */
   checkFiles(): void {
-    const changed = this.#lost === null ? changedFiles(this.#files) : null;
+    const changed = this.#lost === null ? this.#readChangedFiles(this.#files) : null;
     if (changed !== null) this.lose(filesChanged(changed));
+    this.require();
+  }
+
+  /** The store is lost where the error is one of damage. */
+  checkError(error: unknown): void {
+    if (isDamage(error)) this.lose(damaged(error));
   }
 
   /** @throws StoreUnavailableError when the store is lost */
@@ -57,7 +70,7 @@ export class StoreCondition {
 
   /** The error that a failed read rejects with. Damage that the read met is remembered. */
   readonly readFailure = (error: unknown): unknown => {
-    if (isDamage(error)) this.lose(damaged(error));
+    this.checkError(error);
     return readFailure(error);
   };
 }
@@ -65,8 +78,8 @@ export class StoreCondition {
 const CONSEQUENCE = 'nothing is written any more, /readyz answers 503, reads go on where they can';
 const ADVICE = 'see "A lost store" in docs/operations.md before you stop this process';
 
-export const filesChanged = (names: string): string =>
+const filesChanged = (names: string): string =>
   `files of the store were removed or replaced while the server runs (${names}): ${CONSEQUENCE}; ${ADVICE}`;
 
-export const damaged = (error: unknown): string =>
+const damaged = (error: unknown): string =>
   `the store is damaged (${(error as Error).message}): ${CONSEQUENCE}; run "rollcall doctor", and ${ADVICE}`;

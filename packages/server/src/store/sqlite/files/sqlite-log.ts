@@ -18,7 +18,6 @@ type CheckpointRow = [busy: number, frames: number, copied: number];
 export class SqliteLog {
   readonly #connection: SqliteConnection;
   readonly #state: Statement;
-  readonly #checkpoints: Readonly<Record<CheckpointMode, Statement>>;
   /** How many pages the log had when a checkpoint emptied it: that count remains until the log begins anew. */
   #emptiedFrames = 0;
 
@@ -26,14 +25,7 @@ export class SqliteLog {
   constructor(connection: SqliteConnection, checkpointBytes: number) {
     this.#connection = connection;
     connection.database.exec(`PRAGMA journal_size_limit = ${checkpointBytes}`);
-    const checkpoint = (mode: CheckpointMode | 'NOOP') =>
-      connection.prepare(`PRAGMA wal_checkpoint(${mode})`);
-    this.#state = checkpoint('NOOP');
-    this.#checkpoints = {
-      PASSIVE: checkpoint('PASSIVE'),
-      RESTART: checkpoint('RESTART'),
-      TRUNCATE: checkpoint('TRUNCATE'),
-    };
+    this.#state = connection.prepare('PRAGMA wal_checkpoint(NOOP)');
   }
 
   /** Bytes of the log that are in use. Zero when that cannot be read now. */
@@ -60,10 +52,10 @@ export class SqliteLog {
 
   /** Copies without waiting for readers, because every writer waits meanwhile. */
   checkpoint(mode: CheckpointMode): void {
-    const { database } = this.#connection;
+    const { database, prepare } = this.#connection;
     try {
       database.exec('PRAGMA busy_timeout = 0');
-      const [busy, frames, copied] = this.#checkpoints[mode].get() as CheckpointRow;
+      const [busy, frames, copied] = prepare(`PRAGMA wal_checkpoint(${mode})`).get() as CheckpointRow;
       if (mode !== 'PASSIVE' && busy === 0 && frames === copied) this.#emptiedFrames = Math.max(0, frames);
     } catch {
       // A full disk, for example. The log retains what is in it, and grows until a later attempt succeeds.

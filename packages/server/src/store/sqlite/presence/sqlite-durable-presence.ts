@@ -5,9 +5,9 @@ import type { Reads } from '../sqlite-methods.ts';
 import type { ReadStatement, SqliteReader } from '../sqlite-reader.ts';
 import {
   type DurableRow,
-  FilteredDurablePresence,
   locationStatements,
   MISMATCHES_BEFORE_SEEK,
+  readFiltered,
   toDurable,
 } from './sqlite-filtered-durable-presence.ts';
 
@@ -30,7 +30,7 @@ export function durablePresenceReads({ prepare }: Pick<SqliteReader, 'prepare'>)
       if (groupNo === undefined) return [];
       return filter === null
         ? latestOfEach(newestFirst, groupNo, page)
-        : new FilteredDurablePresence(statements, groupNo, filter, page).read();
+        : readFiltered(statements, groupNo, filter, page);
     },
     async find(project, groupId, userId) {
       const groupNo = numberOf(project, groupId);

@@ -53,44 +53,27 @@ interface Position {
 }
 
 /**
- * One page of durable presence with a filter. It reads the locations that have one key of the filter. When some of them did
+ * Reads one page of durable presence with a filter. It reads the locations that have one key of the filter. When some of them did
  * not match, it seeks the next location of each key, and goes on with the key that leads furthest. So it never reads more
  * than the rarest key has, and needs no statistics of how often a key occurs.
  */
-export class FilteredDurablePresence {
-  readonly #statements: LocationStatements;
-  readonly #groupNo: number;
-  readonly #page: PageRequest;
-  readonly #keys: readonly number[];
-  readonly #passes: (location: Json) => boolean;
-  readonly #found: DurablePresence[] = [];
+export function readFiltered(
+  statements: LocationStatements,
+  groupNo: number,
+  filter: NonNullable<LocationFilter>,
+  page: PageRequest,
+): DurablePresence[] {
+  const keys = filter.partial ? pairKeys(filter.location) : [locationKey(filter.location)];
+  const passes = locationTest(filter);
+  const found: DurablePresence[] = [];
   /** Matching locations read of the user found last. */
-  #matches = 0;
-
-  constructor(
-    statements: LocationStatements,
-    groupNo: number,
-    filter: NonNullable<LocationFilter>,
-    page: PageRequest,
-  ) {
-    this.#statements = statements;
-    this.#groupNo = groupNo;
-    this.#page = page;
-    this.#keys = filter.partial ? pairKeys(filter.location) : [locationKey(filter.location)];
-    this.#passes = locationTest(filter);
-  }
-
-  read(): DurablePresence[] {
-    let next = this.#seek(this.#page.after ?? '', LAST);
-    while (next !== null) next = this.#walk(next);
-    return this.#found;
-  }
+  let matches = 0;
 
   /** The first position, from this one on, that no key's next location is after; null when a key has no more. */
-  #seek(userId: string, presenceNo: number): Position | null {
-    let position = { key: this.#keys[0] as number, userId, presenceNo };
-    for (const key of this.#keys) {
-      const row = this.#statements.seek.get(this.#groupNo, key, position.userId, position.presenceNo);
+  function seek(userId: string, presenceNo: number): Position | null {
+    let position = { key: keys[0] as number, userId, presenceNo };
+    for (const key of keys) {
+      const row = statements.seek.get(groupNo, key, position.userId, position.presenceNo);
       if (row === undefined) return null;
       const [user, number] = row;
       if (user === position.userId && number === position.presenceNo) continue;
@@ -100,48 +83,42 @@ export class FilteredDurablePresence {
   }
 
   /** Takes what matches. Returns where to go on when many rows in a row did not match; null at the end. */
-  #walk({ key, userId: from, presenceNo: number }: Position): Position | null {
+  function walk({ key, userId: from, presenceNo: number }: Position): Position | null {
     let mismatches = 0;
-    for (const row of this.#statements.withKey.iterate(this.#groupNo, key, from, number)) {
+    for (const row of statements.withKey.iterate(groupNo, key, from, number)) {
       const [userId, location, , isActive, presenceNo] = row;
-      if (this.#isFull && userId !== this.#found.at(-1)?.userId) return null;
-      if (isActive === 1 && this.#passes(location)) {
+      if (found.length === page.limit && userId !== found.at(-1)?.userId) return null;
+      if (isActive === 1 && passes(location)) {
         mismatches = 0;
-        this.#take(row);
-        if (this.#matches === MISMATCHES_BEFORE_SEEK && this.#takeNewest(userId))
-          return this.#seek(userId, LAST);
+        take(toDurable(row));
+        if (matches === MISMATCHES_BEFORE_SEEK && takeNewest(userId)) return seek(userId, LAST);
       } else {
         mismatches += 1;
         if (mismatches === MISMATCHES_BEFORE_SEEK)
-          return this.#seek(userId, isActive === 1 ? presenceNo + 1 : LAST);
+          return seek(userId, isActive === 1 ? presenceNo + 1 : LAST);
       }
     }
     return null;
   }
 
-  get #isFull(): boolean {
-    return this.#found.length === this.#page.limit;
-  }
-
   /** Adds a match, unless a later one of the user is there. */
-  #take(row: readonly [...DurableRow, ...unknown[]]): void {
-    const match = toDurable(row);
-    const last = this.#found.at(-1);
+  function take(match: DurablePresence): void {
+    const last = found.at(-1);
     if (last?.userId !== match.userId) {
-      this.#found.push(match);
-      this.#matches = 1;
+      found.push(match);
+      matches = 1;
     } else {
-      if (match.at > last.at) this.#found[this.#found.length - 1] = match;
-      this.#matches += 1;
+      if (match.at > last.at) found[found.length - 1] = match;
+      matches += 1;
     }
   }
 
   /** Searches the latest match of a user with many of them from the newest on. False when it is not among the newest. */
-  #takeNewest(userId: string): boolean {
+  function takeNewest(userId: string): boolean {
     let tried = 0;
-    for (const row of this.#statements.newestOfUser.iterate(this.#groupNo, userId)) {
-      if (this.#passes(row[1])) {
-        this.#found[this.#found.length - 1] = toDurable(row);
+    for (const row of statements.newestOfUser.iterate(groupNo, userId)) {
+      if (passes(row[1])) {
+        found[found.length - 1] = toDurable(row);
         return true;
       }
       tried += 1;
@@ -149,4 +126,8 @@ export class FilteredDurablePresence {
     }
     return false;
   }
+
+  let next = seek(page.after ?? '', LAST);
+  while (next !== null) next = walk(next);
+  return found;
 }

@@ -26,69 +26,51 @@ export const batchWrites = (writes: RosterWrites): Writes<'batches'> => ({
     if (isRejected(document)) return document;
     const batch = completeBatch(document, (id) => writes.groups.exists(project, id));
     if (isRejected(batch)) return batch;
-    const outcome = new BatchRun(writes, project, context).apply(batch);
+    const outcome = applyBatch(writes, project, batch, context);
     if (outcome.kind !== 'applied') throw new RollBack(outcome);
     if (request.dryRun) throw new RollBack({ ...outcome, changes: [] });
     return outcome;
   },
 });
 
-/** One batch that is being applied. */
-class BatchRun {
-  readonly #writes: RosterWrites;
-  readonly #project: ProjectKey;
-  readonly #context: WriteContext;
-  readonly #known = new Map<string, UserCard | null>();
-  readonly #changes = new MergedChanges();
-  readonly #unknown: UnknownReference[] = [];
-
-  constructor(writes: RosterWrites, project: ProjectKey, context: WriteContext) {
-    this.#writes = writes;
-    this.#project = project;
-    this.#context = context;
+function applyBatch(
+  { users, groups, members }: RosterWrites,
+  project: ProjectKey,
+  batch: Batch,
+  context: WriteContext,
+): BatchOutcome {
+  const counts = { users: noChanges(), groups: noChanges() };
+  const changes = new MergedChanges();
+  const known = new Map<string, UserCard | null>();
+  for (const { id, ...write } of batch.users ?? []) {
+    const applied = users.apply(project, id, toStored(write), context);
+    if (!('card' in applied)) throw new Error('a batch item has no precondition to fail');
+    counts.users[applied.kind] += 1;
+    known.set(id, applied.card);
+    changes.add(applied.changes);
   }
+  users.countUsers(project, counts.users.created);
 
-  apply(batch: Batch): BatchOutcome {
-    const users = this.#applyUsers(batch.users ?? []);
-    const groups = this.#applyGroups(batch.groups ?? []);
-    const { length: count } = this.#unknown;
-    return count > 0
-      ? { kind: 'unknownUsers', references: this.#unknown.slice(0, limits.PROBLEMS_NAMED), count }
-      : { kind: 'applied', users, groups, changes: this.#changes.all() };
-  }
-
-  #applyUsers(users: NonNullable<Batch['users']>): ChangeCounts {
-    const counts: ChangeCounts = { created: 0, updated: 0, unchanged: 0 };
-    for (const { id, ...write } of users) {
-      const applied = this.#writes.users.apply(this.#project, id, toStored(write), this.#context);
-      if (!('card' in applied)) throw new Error('a batch item has no precondition to fail');
-      counts[applied.kind] += 1;
-      this.#known.set(id, applied.card);
-      this.#changes.add(applied.changes);
+  const userCards = members.userCards(project, known);
+  const references: UnknownReference[] = [];
+  for (const [index, { id, ...write }] of (batch.groups ?? []).entries()) {
+    const outcome = groups.put(project, id, toStored(write), context, userCards);
+    if (outcome.kind === 'unknownUsers') {
+      references.push({ path: `groups[${index}].members`, users: outcome.users });
+      // All of it will be rolled back; until then the group is there, as later items of the list expect.
+      const { members: _, ...rest } = write;
+      groups.put(project, id, toStored(rest), context, userCards);
+    } else if (!('changes' in outcome)) {
+      throw new Error(`a checked batch item ended as ${outcome.kind}`);
+    } else {
+      counts.groups[outcome.kind] += 1;
+      changes.add(outcome.changes);
     }
-    this.#writes.users.countUsers(this.#project, counts.created);
-    return counts;
   }
-
-  #applyGroups(groups: NonNullable<Batch['groups']>): ChangeCounts {
-    const counts: ChangeCounts = { created: 0, updated: 0, unchanged: 0 };
-    const userCards = this.#writes.members.userCards(this.#project, this.#known);
-    const put = (id: string, write: Parameters<GroupWrites['put']>[2]) =>
-      this.#writes.groups.put(this.#project, id, write, this.#context, userCards);
-    for (const [index, { id, ...write }] of groups.entries()) {
-      const outcome = put(id, toStored(write));
-      if (outcome.kind === 'unknownUsers') {
-        this.#unknown.push({ path: `groups[${index}].members`, users: outcome.users });
-        // All of it will be rolled back; until then the group is there, as later items of the list expect.
-        const { members: _, ...rest } = write;
-        put(id, toStored(rest));
-      } else if (!('changes' in outcome)) {
-        throw new Error(`a checked batch item ended as ${outcome.kind}`);
-      } else {
-        counts[outcome.kind] += 1;
-        this.#changes.add(outcome.changes);
-      }
-    }
-    return counts;
-  }
+  const { length: count } = references;
+  return count > 0
+    ? { kind: 'unknownUsers', references: references.slice(0, limits.PROBLEMS_NAMED), count }
+    : { kind: 'applied', ...counts, changes: changes.all() };
 }
+
+const noChanges = (): ChangeCounts => ({ created: 0, updated: 0, unchanged: 0 });

@@ -1,24 +1,38 @@
+import type { Json } from '../../../values/json.ts';
 import type { Page, PageRequest } from '../../../values/page.ts';
 import type { ProjectKey } from '../../../values/project-key.ts';
 import { groupRemovalChanges, membershipChanges, resourceChanges } from '../../changes/changes.ts';
 import { columnsOf } from '../../columns.ts';
 import { idSample, UNCHANGED } from '../../outcomes.ts';
-import type { GroupStore, PutGroupOutcome, StoredGroupWrite } from '../../ports/groups.ts';
+import type { GroupRecord, GroupStore, PutGroupOutcome, StoredGroupWrite } from '../../ports/groups.ts';
 import { preconditionFailure } from '../../precondition.ts';
 import { GROUP_COLUMNS, type GroupFields } from '../../roster-columns.ts';
 import type { ConditionalContext } from '../../write-context.ts';
-import type { SqliteConnection } from '../sqlite-connection.ts';
+import type { Row, SqliteConnection } from '../sqlite-connection.ts';
 import type { Reads, Write } from '../sqlite-methods.ts';
 import { TABLES_OF_GROUP } from '../sqlite-owned-tables.ts';
-import { listedById, pagedList } from '../sqlite-pages.ts';
+import { listedById, type PagedList, pagedList } from '../sqlite-pages.ts';
 import type { SqliteReader } from '../sqlite-reader.ts';
 import { LongRead, type SnapshotPool } from '../sqlite-snapshots.ts';
-import { GROUP, toGroup } from './sqlite-group-row.ts';
-import { readMembersInPieces } from './sqlite-member-pieces.ts';
 import type { MembershipWrites, UserCards } from './sqlite-members.ts';
 
 /** Largest member list that is read in one event-loop tick: some 2 ms. */
 const MEMBERS_AT_ONCE = 10_000;
+/** Members of a longer one that are read in one event-loop tick: under a millisecond. */
+const PIECE_MEMBERS = 5_000;
+
+interface StoredGroup extends GroupFields {
+  readonly groupNo: number;
+  readonly memberCount: number;
+}
+
+const GROUP = columnsOf(GROUP_COLUMNS);
+const STORED = columnsOf<StoredGroup>({
+  ...GROUP_COLUMNS,
+  groupNo: 'group_no',
+  memberCount: 'member_count',
+});
+const FIND = `SELECT ${STORED.sql} FROM groups WHERE project_no = ? AND id = ?`;
 
 const LIST = {
   entry: `'{"id":' || json_quote(id) || ',"name":' || json_quote(name) || ',"status":"' || status || '","metadata":'
@@ -27,6 +41,7 @@ const LIST = {
   owner: 'project_no',
   id: 'id',
 };
+const MEMBER_IDS = { entry: 'json_quote(user_id)', from: 'memberships', owner: 'group_no', id: 'user_id' };
 
 export function groupReads({ prepare }: SqliteReader, snapshots: SnapshotPool): Reads<'groups'> {
   const find = prepare(`
@@ -42,7 +57,7 @@ export function groupReads({ prepare }: SqliteReader, snapshots: SnapshotPool): 
       const row = find.get(project, id);
       if (row === undefined) return null;
       const members = row.at(-1) as string | null;
-      return members === null ? readMembersInPieces(snapshots, project, id) : toGroup(row, members);
+      return members === null ? findLarge(snapshots, project, id) : toGroup(row, members);
     },
     exists: async (project, id) => exists.get(project, id) !== undefined,
     list: async (project, request) => readPage(project, request),
@@ -56,6 +71,47 @@ export function groupReads({ prepare }: SqliteReader, snapshots: SnapshotPool): 
   };
 }
 
+/** The group of a row that begins with its columns. SQLite has a number for a comparison. */
+function toGroup(row: Row, members: GroupRecord['members']): GroupRecord {
+  const group = GROUP.toRecord(row);
+  return { ...group, connectedToMessenger: Boolean(group.connectedToMessenger), members };
+}
+
+/** A group with many members: all of it from one snapshot, the members in pieces. Null when it is not there. */
+async function findLarge(
+  snapshots: SnapshotPool,
+  project: ProjectKey,
+  id: string,
+): Promise<GroupRecord | null> {
+  using unfinished = new DisposableStack();
+  const longRead = unfinished.adopt(await LongRead.begin(snapshots), (read) => read.release());
+  const row = longRead.prepare(FIND).get(project, id);
+  if (row === undefined) return null;
+  unfinished.move();
+  const members = readMembers(longRead, STORED.toRecord(row).groupNo);
+  // A generator that has not begun would not release the snapshot when its reader leaves.
+  await members.next();
+  return toGroup(row, members);
+}
+
+/** The members of a group as pieces of one JSON array, after a first piece that is empty. The snapshot ends with the iteration. */
+async function* readMembers(longRead: LongRead, groupNo: number): AsyncGenerator<Json, void, void> {
+  try {
+    yield '';
+    let before = '[';
+    for await (const { items } of pagesOf(longRead, MEMBER_IDS, groupNo, {
+      after: null,
+      limit: PIECE_MEMBERS,
+    })) {
+      yield `${before}${items}`;
+      before = ',';
+    }
+  } finally {
+    longRead.release();
+  }
+  yield ']';
+}
+
 async function* listFromSnapshot(
   snapshots: SnapshotPool,
   project: ProjectKey,
@@ -63,28 +119,27 @@ async function* listFromSnapshot(
 ): AsyncGenerator<Page, void, void> {
   const longRead = await LongRead.begin(snapshots);
   try {
-    for (let { after } = request; ; ) {
-      await new Promise(setImmediate);
-      const page = pagedList(longRead.prepare, LIST)(project, { ...request, after });
-      yield page;
-      if (page.last === null) return;
-      after = page.last;
-    }
+    yield* pagesOf(longRead, LIST, project, request);
   } finally {
     longRead.release();
   }
 }
 
-interface StoredGroup extends GroupFields {
-  readonly groupNo: number;
-  readonly memberCount: number;
+/** The pages of a list, each in an event-loop tick of its own. */
+async function* pagesOf(
+  longRead: LongRead,
+  list: PagedList,
+  owner: ProjectKey,
+  request: PageRequest,
+): AsyncGenerator<Page, void, void> {
+  for (let { after } = request; ; ) {
+    await new Promise(setImmediate);
+    const page = pagedList(longRead.prepare, list)(owner, { ...request, after });
+    yield page;
+    if (page.last === null) return;
+    after = page.last;
+  }
 }
-
-const STORED = columnsOf<StoredGroup>({
-  ...GROUP_COLUMNS,
-  groupNo: 'group_no',
-  memberCount: 'member_count',
-});
 
 /** Writes of groups, on the writer's thread. */
 export class GroupWrites {
@@ -96,7 +151,7 @@ export class GroupWrites {
     this.#memberships = memberships;
     this.#removals = TABLES_OF_GROUP.map(([table]) => prepare(`DELETE FROM ${table} WHERE group_no = ?`));
     this.#statements = {
-      find: prepare(`SELECT ${STORED.sql} FROM groups WHERE project_no = ? AND id = ?`),
+      find: prepare(FIND),
       insert: prepare(`
         INSERT INTO groups (name, status, metadata, member_count, revision, project_no, id)
         VALUES (?, ?, ?, ?, ?, ?, ?)`),

@@ -109,7 +109,7 @@ export const sqliteTransfer = (
     {
       // Its end is also that of what was not committed.
       using connection = new SqliteConnection(file, { readOnly: false });
-      await new SqliteImport(connection, durableBounds).run(batches);
+      await importRecords(connection, durableBounds, batches);
     }
     onChanged();
   },
@@ -136,7 +136,7 @@ const TEMPORARY = '';
 export async function checkImport(batches: AsyncIterable<readonly TransferRecord[]>): Promise<void> {
   using connection = new SqliteConnection(TEMPORARY, { readOnly: false, isTemporary: true });
   migrate(connection.database);
-  await new SqliteImport(connection, DURABLE_BOUNDS).run(batches);
+  await importRecords(connection, DURABLE_BOUNDS, batches);
 }
 
 async function* exportRecords(pool: SnapshotPool): AsyncGenerator<TransferRecord[]> {
@@ -161,77 +161,60 @@ async function* exportRecords(pool: SnapshotPool): AsyncGenerator<TransferRecord
   }
 }
 
-/** One transaction on a connection of its own. */
-class SqliteImport {
-  readonly #connection: SqliteConnection;
-  readonly #presence: DurablePresenceWrites;
-  readonly #conversation: ConversationImport;
-  readonly #findProject;
-  readonly #inserts = new Map<InsertedType, Statement>();
+/** Writes the records in one transaction, on a connection of its own. */
+async function importRecords(
+  connection: SqliteConnection,
+  durableBounds: DurableBounds,
+  batches: AsyncIterable<readonly TransferRecord[]>,
+): Promise<void> {
+  const { database, prepare } = connection;
+  database.exec(`PRAGMA temp_store = FILE; PRAGMA cache_size = -${CACHE_KIB}`);
+  const presence = new DurablePresenceWrites(connection, durableBounds);
+  const conversation = new ConversationImport(connection);
+  const findProject = prepare<[projectNo: number]>('SELECT project_no FROM projects WHERE id = ?');
+  const inserts = new Map(Object.entries(INSERTS).map(([type, sql]) => [type, prepare(sql)]));
+  const insertRows = (type: InsertedType, ...parameters: SQLInputValue[]): number =>
+    (inserts.get(type) as Statement).run(...parameters);
+  /** The project is there: its record came before. */
+  const projectOf = ({ project }: { readonly project: string }) => findProject.get(project)?.[0] as number;
 
-  constructor(connection: SqliteConnection, durableBounds: DurableBounds) {
-    this.#connection = connection;
-    connection.database.exec(`PRAGMA temp_store = FILE; PRAGMA cache_size = -${CACHE_KIB}`);
-    this.#presence = new DurablePresenceWrites(connection, durableBounds);
-    this.#conversation = new ConversationImport(connection);
-    this.#findProject = connection.prepare<[projectNo: number]>(
-      'SELECT project_no FROM projects WHERE id = ?',
-    );
-    for (const [type, sql] of Object.entries(INSERTS))
-      this.#inserts.set(type as InsertedType, connection.prepare(sql));
-  }
-
-  async run(batches: AsyncIterable<readonly TransferRecord[]>): Promise<void> {
-    const { database } = this.#connection;
-    database.exec('BEGIN IMMEDIATE');
-    const account = this.#connection.prepare('SELECT id FROM customers UNION ALL SELECT id FROM projects');
-    if (account.get() !== undefined) throw new StoreNotEmptyError();
-    for await (const batch of withKnownOwners(batches)) for (const record of batch) this.#insert(record);
-    this.#conversation.finish();
-    database.exec(DERIVE);
-    database.exec('COMMIT');
-  }
-
-  #insert(record: TransferRecord): void {
-    try {
-      this.#insertRows(record);
-    } catch (error) {
-      if (!(error as Error).message.startsWith('UNIQUE constraint')) throw error;
-      throw new TransferError(`an earlier ${record.type} record is about the same`, record, error);
-    }
-  }
-
-  #insertRows(record: TransferRecord): void {
+  function insert(record: TransferRecord): void {
     if (record.type === 'members') {
       const { project, group, users } = record;
-      if (this.#run('members', project, group, JSON.stringify(users)) !== users.length)
+      if (insertRows('members', project, group, JSON.stringify(users)) !== users.length)
         throw new TransferError('the group, or one of the users, has no earlier record', record);
-      return;
+    } else if (isOfConversation(record)) {
+      conversation.insert(projectOf(record), record);
+    } else {
+      const columns = columnsOf(record).map((value) => (typeof value === 'boolean' ? Number(value) : value));
+      if (record.type === 'durable_presence') insertPresence(record, columns);
+      else insertRows(record.type, ...columns);
     }
-    if (isOfConversation(record)) {
-      this.#conversation.insert(this.#projectOf(record), record);
-      return;
-    }
-    const columns = columnsOf(record).map((value) => (typeof value === 'boolean' ? Number(value) : value));
-    if (record.type === 'durable_presence') this.#insertPresence(record, columns);
-    else this.#run(record.type, ...columns);
   }
 
-  #run(type: InsertedType, ...parameters: SQLInputValue[]): number {
-    return (this.#inserts.get(type) as Statement).run(...parameters);
-  }
-
-  #insertPresence(record: RecordOf<'durable_presence'>, columns: readonly unknown[]): void {
+  function insertPresence(record: RecordOf<'durable_presence'>, columns: readonly unknown[]): void {
     const [region, location] = columns.slice(3, 5) as [Json, Json];
     const { group: groupId, user: userId, updated_at: at } = record;
-    const outcome = this.#presence.import(this.#projectOf(record), { groupId, userId, region, location, at });
+    const outcome = presence.import(projectOf(record), { groupId, userId, region, location, at });
     if (outcome === 'exists') throw new TransferError('an earlier record is about the same region', record);
     if (outcome === 'noMember')
       throw new TransferError('there is no earlier record of the membership', record);
   }
 
-  /** The project is there: its record came before. */
-  #projectOf({ project }: { readonly project: string }): number {
-    return this.#findProject.get(project)?.[0] as number;
+  database.exec('BEGIN IMMEDIATE');
+  const account = prepare('SELECT id FROM customers UNION ALL SELECT id FROM projects');
+  if (account.get() !== undefined) throw new StoreNotEmptyError();
+  for await (const batch of withKnownOwners(batches)) {
+    for (const record of batch) {
+      try {
+        insert(record);
+      } catch (error) {
+        if (!(error as Error).message.startsWith('UNIQUE constraint')) throw error;
+        throw new TransferError(`an earlier ${record.type} record is about the same`, record, error);
+      }
+    }
   }
+  conversation.finish();
+  database.exec(DERIVE);
+  database.exec('COMMIT');
 }

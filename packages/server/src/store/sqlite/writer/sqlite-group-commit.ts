@@ -4,8 +4,7 @@ import type { Change } from '../../changes/changes.ts';
 import type { DurableBounds } from '../../durable-bounds.ts';
 import { toThreadFailure } from '../../worker-threads/thread-failure.ts';
 import type { WriteContext } from '../../write-context.ts';
-import { damaged, filesChanged } from '../files/sqlite-condition.ts';
-import { changedFiles, type FileIdentities } from '../files/sqlite-files.ts';
+import type { StoreCondition } from '../files/sqlite-condition.ts';
 import type { SqliteConnection } from '../sqlite-connection.ts';
 import { isDamage, isUnavailable } from '../sqlite-errors.ts';
 import { namesProject, type SqliteWrites, sqliteWrites } from '../sqlite-ports.ts';
@@ -20,20 +19,11 @@ export class GroupCommit {
   readonly #connection: SqliteConnection;
   readonly #writes: SqliteWrites;
   readonly #statements;
-  readonly #files: FileIdentities;
-  readonly #readChangedFiles: typeof changedFiles;
-  #lost: string | null = null;
+  readonly #condition: StoreCondition;
 
-  /** `readChangedFiles` is a parameter for tests. */
-  constructor(
-    connection: SqliteConnection,
-    durableBounds: DurableBounds,
-    files: FileIdentities,
-    readChangedFiles = changedFiles,
-  ) {
-    this.#readChangedFiles = readChangedFiles;
+  constructor(connection: SqliteConnection, durableBounds: DurableBounds, condition: StoreCondition) {
     this.#connection = connection;
-    this.#files = files;
+    this.#condition = condition;
     this.#writes = sqliteWrites(connection, durableBounds);
     this.#statements = {
       isAlive: connection.prepare('SELECT 1 FROM projects WHERE project_no = ?'),
@@ -45,33 +35,24 @@ export class GroupCommit {
     };
   }
 
-  /** Why nothing is written any more, or null. */
-  get lost(): string | null {
-    return this.#lost;
-  }
-
   /** Runs the requests in order; when it returns, what is answered is on disk. Never throws. */
   run(requests: readonly WriteRequest[]): WriteReply[] {
     try {
-      this.#requireStore();
+      this.#condition.require();
       this.#statements.begin.run();
       const replies = requests.map((request) => this.#runOne(request));
       // A rejected commit leaves no row that reads could find in the open files.
-      this.#checkFiles();
+      this.#condition.checkFiles();
       this.#statements.commit.run();
       this.#checkCommitted();
       return replies;
     } catch (error) {
-      if (isDamage(error)) this.#lost ??= damaged(error);
+      this.#condition.checkError(error);
       // The transaction is lost, and with it what every one of them did.
       this.#rollBack();
       const failure = failureOf(error);
       return requests.map(([number]) => [number, failure]);
     }
-  }
-
-  #requireStore(): void {
-    if (this.#lost !== null) throw new StoreUnavailableError(this.#lost);
   }
 
   /**
@@ -80,17 +61,10 @@ export class GroupCommit {
    */
   #checkCommitted(): void {
     try {
-      this.#checkFiles();
+      this.#condition.checkFiles();
     } catch (error) {
-      if (this.#lost !== null) throw error;
+      if (this.#condition.isLost) throw error;
     }
-  }
-
-  /** @throws StoreUnavailableError when the store is lost, or the file system does not answer */
-  #checkFiles(): void {
-    const changed = this.#readChangedFiles(this.#files);
-    if (changed !== null) this.#lost ??= filesChanged(changed);
-    this.#requireStore();
   }
 
   #rollBack(): void {

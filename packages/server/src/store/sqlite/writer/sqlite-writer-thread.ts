@@ -7,6 +7,7 @@ import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from '
 import { SchemaTooNewError } from '../../migration-files.ts';
 import { restAfter } from '../../purge-rest.ts';
 import { hasPackedList } from '../../worker-threads/packed-ids.ts';
+import { StoreCondition } from '../files/sqlite-condition.ts';
 import {
   checkStoreFiles,
   createStoreFile,
@@ -46,6 +47,7 @@ class WriterThread {
   readonly #port: MessagePort;
   readonly #options: WriterOptions;
   readonly #connection: SqliteConnection;
+  readonly #condition: StoreCondition;
   readonly #commit: GroupCommit;
   readonly #queue: WriteRequest[] = [];
   readonly #idle: NodeJS.Timeout;
@@ -55,6 +57,7 @@ class WriterThread {
   /** The checkpoint that is made when the log is copied but for a rest, and the main thread has released its snapshots. */
   #pendingCheckpoint: CheckpointMode | null = null;
   #purging = false;
+  #nextWork: NodeJS.Immediate | undefined;
   #closing = false;
 
   readonly #files: FileIdentities;
@@ -66,7 +69,8 @@ class WriterThread {
     this.#connection = connection;
     this.#log = new SqliteLog(connection, options.checkpointBytes);
     this.#files = fileIdentities(options.file);
-    this.#commit = new GroupCommit(connection, options.durableBounds, this.#files);
+    this.#condition = new StoreCondition((reason) => this.#post({ type: 'lost', reason }), this.#files);
+    this.#commit = new GroupCommit(connection, options.durableBounds, this.#condition);
     this.#idle = setTimeout(() => this.#tidy(), IDLE_CHECKPOINT_MS).unref();
   }
 
@@ -92,21 +96,28 @@ class WriterThread {
 
   /** Commits all that has arrived, and what arrives meanwhile; then ends, when that was requested. */
   #work(): void {
-    for (;;) {
+    do {
       // Writes that arrived during the last flush wait in the message port: they join the next commit.
       for (let next = this.#receive(); next !== null; next = this.#receive()) this.#take(next);
-      if (this.#queue.length === 0) break;
-      const requests = this.#queue.splice(0, this.#sharing());
-      const begun = performance.now();
-      const replies = this.#commit.run(requests);
-      const durationMs = performance.now() - begun;
-      this.#reportLost();
-      this.#post({ type: 'done', replies, durationMs });
-      this.#checkpointLongLog();
-      this.#idle.refresh();
-      if (requests.some(leavesRows)) this.#purge();
-    }
-    if (this.#closing) this.#end();
+      if (this.#queue.length === 0) {
+        if (this.#closing) this.#end();
+        return;
+      }
+      this.#commitSome();
+    } while (!this.#purging);
+    // Slices of a purge come from the event loop, to which writes that never stop would not return.
+    this.#nextWork = setImmediate(() => this.#work());
+  }
+
+  #commitSome(): void {
+    const requests = this.#queue.splice(0, this.#sharing());
+    const begun = performance.now();
+    const replies = this.#commit.run(requests);
+    const durationMs = performance.now() - begun;
+    this.#post({ type: 'done', replies, durationMs });
+    this.#checkpointLongLog();
+    this.#idle.refresh();
+    if (requests.some(leavesRows)) this.#purge();
   }
 
   /**
@@ -132,7 +143,7 @@ class WriterThread {
 
   /** A long log slows reads and fills the disk, so it is copied into the file and begins anew. */
   #requestCheckpoint(mode: CheckpointMode): void {
-    if (this.#pendingCheckpoint !== null || this.#closing || this.#commit.lost !== null) return;
+    if (this.#pendingCheckpoint !== null || this.#closing || this.#condition.isLost) return;
     this.#pendingCheckpoint = mode;
     this.#copyLog(Number.POSITIVE_INFINITY);
   }
@@ -154,11 +165,6 @@ class WriterThread {
     this.#checkpointAt = this.#log.usedBytes() + this.#options.checkpointBytes;
     this.#pendingCheckpoint = null;
     this.#post({ type: 'resume' });
-  }
-
-  #reportLost(): void {
-    const { lost } = this.#commit;
-    if (lost !== null) this.#post({ type: 'lost', reason: lost });
   }
 
   #emptyLog(): void {
@@ -186,7 +192,6 @@ class WriterThread {
     const slice = () => {
       const begin = performance.now();
       this.#purging = !this.#closing && this.#commit.purge();
-      this.#reportLost();
       if (!this.#purging) return;
       this.#checkpointLongLog();
       this.#idle.refresh();
@@ -196,6 +201,7 @@ class WriterThread {
   }
 
   #end(): void {
+    clearImmediate(this.#nextWork);
     this.#emptyLog();
     this.#connection.close();
     this.#port.close();
