@@ -106,6 +106,7 @@ class WriterThread {
       this.#commitSome();
     } while (!this.#purging);
     // Slices of a purge come from the event loop, to which writes that never stop would not return.
+    clearImmediate(this.#nextWork);
     this.#nextWork = setImmediate(() => this.#work());
   }
 
