@@ -73,12 +73,16 @@ export class PresenceConnection {
 
   /**
    * Takes a location, or ends the holds of one.
-   * @throws ServiceError `invalid_request` where it would hold too many locations, or like every update of a client
+   * @throws ServiceError like {@link requireRoom}, or like every update of a client
    */
   put(writer: ClientWriter, change: PresenceChange): Promise<void> {
+    return this.#owner.put(this, writer, change);
+  }
+
+  /** Call it in order, right before an update: its sockets can take locations at once. @throws ServiceError `invalid_request` */
+  requireRoom(change: PresenceChange): void {
     const isFull = this.#size >= limits.SOCKET_LOCATIONS_MAX;
     if (isFull && change.kind !== 'absent' && !this.#isHeld(change) && !this.#forgetEnded()) throw tooMany();
-    return this.#owner.put(this, writer, change);
   }
 
   /**
