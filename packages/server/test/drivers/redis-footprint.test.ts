@@ -255,6 +255,18 @@ describe('the keys that presence leaves in Redis', { skip: skipsOwnRedis }, () =
       assert.deepEqual(await keysOf(redis), []);
     }));
 
+  test('an update whose condition is not met, or whose lease has ended, leaves no key of presence that does not expire', () =>
+    withRedisScene(async (scene, redis) => {
+      const hold = { connection: 'a', lease: 'process' };
+      assert.equal((await scene.set('ann', PAGE_1, { ...hold, condition: 'refresh' })).holdEnded, true);
+      assert.deepEqual(await keysOf(redis), []);
+      await scene.set('ann', PAGE_1, hold);
+      await scene.store.removeUsers(SCOPE, ['ann'], START);
+      assert.equal((await scene.set('ann', PAGE_1, { ...hold, now: START + TTL })).leaseEnded, true);
+      for (const key of await keysOf(redis))
+        assert.ok(((await redis.command('PTTL', key)) as number) > 0, key);
+    }));
+
   test('the keys of a watched group expire after the lease of its last watch', () =>
     withRedisScene(async (scene, redis) => {
       await scene.watch();
