@@ -45,7 +45,6 @@ async function useAll(scene: PresenceScene): Promise<void> {
   await scene.clear('u2', PAGE_1);
   await scene.store.removeUsers(SCOPE, ['u3'], START);
   await scene.store.publish(SCOPE, { type: 'group' }, START);
-  await scene.store.snapshot({ ...SCOPE, after: null, limit: 10, now: START });
   await scene.store.watchedGroups(SCOPE.project, START);
   await scene.store.sweep(START + 1);
   await scene.store.removeProject('another', START);
