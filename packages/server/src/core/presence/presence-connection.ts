@@ -34,7 +34,7 @@ interface Owner {
 }
 
 /** What one connection holds: at most `limits.SOCKET_LOCATIONS_MAX` locations. Its sockets open and close it. */
-export class PresenceConnection {
+export class PresenceConnection implements Holder<Group> {
   readonly project: ProjectKey;
   readonly userId: string;
   readonly name: string;
@@ -114,6 +114,21 @@ export class PresenceConnection {
     }));
   }
 
+  countIn(group: Group): number {
+    let count = 0;
+    if (this.#endsAt !== null) return count;
+    for (const { isEnded } of this.#holds.get(group)?.values() ?? []) if (!isEnded) count += 1;
+    return count;
+  }
+
+  onEvent(group: Group, location: Json, isThere: boolean): void {
+    for (const hold of this.#holds.get(group)?.values() ?? [])
+      if (hold.location === location) {
+        hold.isEnded = !isThere;
+        hold.hasLeft ||= !isThere;
+      }
+  }
+
   /** Whether it still holds what {@link holdsOf} returned. */
   isAt(group: Group, { region, data }: PresenceChange, move: number): boolean {
     const hold = this.#endsAt === null ? this.#holds.get(group)?.get(region) : undefined;
@@ -178,7 +193,7 @@ export class PresenceConnection {
     if (holds.size > 0) return;
     this.#holds.delete(group);
     this.#lost.delete(group);
-    group.delete(this, this.userId);
+    group.delete(this);
   }
 
   /** The hold of the region has ended. The group stays: an event with an arrival may be under way. */
@@ -264,22 +279,8 @@ export class PresenceConnection {
   #begin(group: Group): Map<Json, Hold> {
     const holds = new Map<Json, Hold>();
     this.#holds.set(group, holds);
-    group.add(this, this.#holderIn(holds));
+    group.add(this);
     return holds;
-  }
-
-  #holderIn(holds: ReadonlyMap<Json, Hold>): Holder {
-    return {
-      userId: this.userId,
-      count: () => (this.#endsAt === null ? countOf(holds) : 0),
-      onEvent(location, isThere) {
-        for (const hold of holds.values())
-          if (hold.location === location) {
-            hold.isEnded = !isThere;
-            hold.hasLeft ||= !isThere;
-          }
-      },
-    };
   }
 
   /** The hold of a region. One that was taken over has the name of a long region, until an update has the region's text. */
@@ -299,12 +300,6 @@ export class PresenceConnection {
       if (group.groupId === groupId && this.#holdIn(holds, region) !== undefined) return true;
     return false;
   }
-}
-
-function countOf(holds: ReadonlyMap<Json, Hold>): number {
-  let count = 0;
-  for (const { isEnded } of holds.values()) if (!isEnded) count += 1;
-  return count;
 }
 
 const tooMany = () =>
