@@ -196,7 +196,7 @@ describe('presence that a socket holds', () => {
     await one.fails('invalid_request', 'present', at(1), '100');
   });
 
-  test('of two sockets of one connectionID that take the 100th location at once, one gets invalid_request', async () => {
+  test('one of two sockets with the same connectionID that take the 100th location at once gets invalid_request', async () => {
     const project = await seeded();
     const page = { connectionID: 'page-1' };
     using one = await SocketClient.of(project, 'a', 'g', page);
