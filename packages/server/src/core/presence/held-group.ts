@@ -204,8 +204,7 @@ export class HeldGroup<Connection extends Holder<HeldGroup<Connection>>> impleme
 
   #count(): number {
     let count = 0;
-    for (const own of this.#holders.values())
-      for (const connection of own) count += connection.countIn(this);
+    for (const own of this.#holders.values()) for (const connection of own) count += connection.countIn(this);
     return count;
   }
 
