@@ -166,7 +166,8 @@ class RedisPresence implements PresenceStore {
     const groups = new Set(await this.#watches.watchedGroups(project, now));
     const key = this.#engine.keys.groups(project);
     for (let after: string | null = null, isMore = true; isMore; ) {
-      const members: string[] = await this.#connection.listMembers(key, after, GROUPS_PER_STEP);
+      const page = [after === null ? '-' : `(${after}`, '+', 'LIMIT', 0, GROUPS_PER_STEP];
+      const members: string[] = await this.#connection.command('zrangebylex', key, ...page);
       for (const member of members) groups.add(groupOfMember(member));
       await Promise.all([...groups].map((groupId) => this.removeGroup({ project, groupId }, now)));
       groups.clear();
