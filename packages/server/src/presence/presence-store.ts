@@ -143,6 +143,8 @@ export interface PresentUsers {
   readonly users: readonly PresentUser[];
   /** The user ID after which the next reading starts; null when nothing follows. */
   readonly next: string | null;
+  /** The group's offset at which this was read; 0 without a watcher. */
+  readonly offset: number;
 }
 
 /** A presence that reached its deadline. */
@@ -253,15 +255,6 @@ export interface PresenceWatch {
   close(): void;
 }
 
-/** Most users of one snapshot. */
-export const SNAPSHOT_MAX = 10_000;
-
-/** Some of the users present in a group, at one position of its events. */
-export interface PresenceSnapshot extends PresentUsers {
-  /** The group's offset at which this was read; 0 without a watcher. */
-  readonly offset: number;
-}
-
 /** How much presence there is, in all projects: holds, and groups with at least one. */
 export type PresenceCount = Readonly<Record<'presences' | 'groups', number>>;
 
@@ -341,8 +334,4 @@ export interface PresenceStore {
    * that position was. So of several processes that find the same change in the record, one publishes it.
    */
   publish(scope: PresenceScope, event: GroupEvent, now: number, upTo?: number): Promise<void>;
-  /** Like {@link find} without a filter, in one atomic step with the position. At most `limit` users, {@link SNAPSHOT_MAX} at most. */
-  snapshot(
-    reading: PresenceScope & { after: string | null; limit: number; now: number },
-  ): Promise<PresenceSnapshot>;
 }

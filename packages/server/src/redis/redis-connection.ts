@@ -99,37 +99,9 @@ export class RedisConnection {
     );
   }
 
-  /** Members of a sorted set whose scores do not matter, in order, after `after`. */
-  listMembers(key: string, after: string | null, limit: number): Promise<string[]> {
-    const from = after === null ? '-' : `(${after}`;
-    return this.#call((client) => client.zrangebylex(key, from, '+', 'LIMIT', 0, limit));
-  }
-
-  /** Members of a sorted set whose score is higher. */
-  listMembersAbove(key: string, score: number): Promise<string[]> {
-    return this.#call((client) => client.zrangebyscore(key, `(${score}`, '+inf'));
-  }
-
-  countMembers(key: string): Promise<number> {
-    return this.#call((client) => client.zcard(key));
-  }
-
-  hashField(key: string, field: string): Promise<string | null> {
-    return this.#call((client) => client.hget(key, field));
-  }
-
-  /** Members of a sorted set whose scores do not matter, from the first text to before the second one. */
-  countMembersBetween(key: string, from: string, before: string): Promise<number> {
-    return this.#call((client) => client.zlexcount(key, `[${from}`, `(${before}`));
-  }
-
-  /** Some members of a sorted set, each once; all of them where it has no more. */
-  randomMembers(key: string, most: number): Promise<string[]> {
-    return this.#call((client) => client.zrandmember(key, most)) as Promise<string[]>;
-  }
-
-  async removeMember(key: string, member: string): Promise<void> {
-    await this.#call((client) => client.zrem(key, member));
+  /** Runs a command, and resolves to the reply that its caller knows it to have. */
+  command<Reply>(name: string, ...args: readonly (string | number)[]): Promise<Reply> {
+    return this.#call((client) => client.call(name, [...args])) as Promise<Reply>;
   }
 
   close(): void {

@@ -45,7 +45,6 @@ async function useAll(scene: PresenceScene): Promise<void> {
   await scene.clear('u2', PAGE_1);
   await scene.store.removeUsers(SCOPE, ['u3'], START);
   await scene.store.publish(SCOPE, { type: 'group' }, START);
-  await scene.store.snapshot({ ...SCOPE, after: null, limit: 10, now: START });
   await scene.store.watchedGroups(SCOPE.project, START);
   await scene.store.sweep(START + 1);
   await scene.store.removeProject('another', START);
@@ -253,6 +252,18 @@ describe('the keys that presence leaves in Redis', { skip: skipsOwnRedis }, () =
       await scene.store.sweep(START + TTL);
       await scene.store.sweep(START + TTL);
       assert.deepEqual(await keysOf(redis), []);
+    }));
+
+  test('an update whose condition is not met, or whose lease has ended, leaves no key of presence that does not expire', () =>
+    withRedisScene(async (scene, redis) => {
+      const hold = { connection: 'a', lease: 'process' };
+      assert.equal((await scene.set('ann', PAGE_1, { ...hold, condition: 'refresh' })).holdEnded, true);
+      assert.deepEqual(await keysOf(redis), []);
+      await scene.set('ann', PAGE_1, hold);
+      await scene.store.removeUsers(SCOPE, ['ann'], START);
+      assert.equal((await scene.set('ann', PAGE_1, { ...hold, now: START + TTL })).leaseEnded, true);
+      for (const key of await keysOf(redis))
+        assert.ok(((await redis.command('PTTL', key)) as number) > 0, key);
     }));
 
   test('the keys of a watched group expire after the lease of its last watch', () =>

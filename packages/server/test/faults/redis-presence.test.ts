@@ -47,7 +47,6 @@ const calls = (store: PresenceStore): Promise<unknown>[] => [
   store.watch(SCOPE, START, { onEvent() {}, onLost() {} }),
   store.watchedGroups(SCOPE.project, START),
   store.publish(SCOPE, { type: 'group' }, START),
-  store.snapshot({ ...SCOPE, after: null, limit: 10, now: START }),
 ];
 
 async function assertUnavailable(store: PresenceStore): Promise<void> {

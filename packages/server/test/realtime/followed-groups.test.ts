@@ -12,14 +12,14 @@ import { snapshots, watched } from './watched-presence.ts';
 
 /** The next page of presence is answered when the test releases it. */
 function delayedReading(presence: PresenceStore): { reads: Promise<void>; answer: () => void } {
-  const snapshot = presence.snapshot.bind(presence);
+  const find = presence.find.bind(presence);
   const reads = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
-  presence.snapshot = async (reading) => {
-    presence.snapshot = snapshot;
+  presence.find = async (reading) => {
+    presence.find = find;
     reads.resolve();
     await released.promise;
-    return snapshot(reading);
+    return find(reading);
   };
   return { reads: reads.promise, answer: released.resolve };
 }

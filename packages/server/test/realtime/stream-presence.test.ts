@@ -49,16 +49,15 @@ describe('the presence that a stream shows', () => {
       }
       await Promise.all(work);
       const sink = await opening;
-      const last = await world.engine.presence.snapshot({ ...world.scope, after: null, limit: 1, now: 0 });
-      await world.until('all events', () => sink.parser.lastEventId.endsWith(`-${last.offset}`));
-      const model = ReaderModel.of(sink.parser.events);
-      const { users: present } = await world.engine.presence.find({
+      const { users: present, offset } = await world.engine.presence.find({
         ...world.scope,
         filter: null,
         after: null,
         limit: 10_000,
         now: world.clock.now(),
       });
+      await world.until('all events', () => sink.parser.lastEventId.endsWith(`-${offset}`));
+      const model = ReaderModel.of(sink.parser.events);
       assert.deepEqual(
         model.entries().map(({ id, ephemeral }) => [id, ephemeral.locations]),
         present.map(({ userId, locations }) => [userId, locations.map((location) => JSON.parse(location))]),

@@ -195,4 +195,19 @@ describe('presence that a socket holds', () => {
     await two.ok('present', at(100));
     await one.fails('invalid_request', 'present', at(1), '100');
   });
+
+  test('one of two sockets with the same connectionID that take the 100th location at once gets invalid_request', async () => {
+    const project = await seeded();
+    const page = { connectionID: 'page-1' };
+    using one = await SocketClient.of(project, 'a', 'g', page);
+    using two = await SocketClient.of(project, 'a', 'g', page);
+    const at = (index: number) => ({ location: { line: `${index}` } });
+    for (let index = 1; index < limits.SOCKET_LOCATIONS_MAX; index += 1) await one.ok('present', at(index));
+    for (let round = 0; round < 20; round += 1) {
+      const own = [at(2 * round + 100), at(2 * round + 101)] as const;
+      const answers = await Promise.all([one.request('present', own[0]), two.request('present', own[1])]);
+      assert.deepEqual(answers.map(({ error = 'ok' }) => error).sort(), ['invalid_request', 'ok']);
+      for (const location of own) await one.ok('absent', location);
+    }
+  });
 });

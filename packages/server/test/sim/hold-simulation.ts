@@ -182,8 +182,9 @@ export class HoldSimulation {
   async #sweep(recorder: WatchRecorder): Promise<void> {
     const expired = await this.#store.sweep(this.#now);
     this.#model.sweep(this.#now);
-    const { users, offset } = await this.#store.snapshot({
+    const { users, offset } = await this.#store.find({
       ...SCOPE,
+      filter: null,
       after: null,
       limit: 10,
       now: this.#now,

@@ -212,8 +212,9 @@ export class PresenceSimulation {
   /** Right after a sweep, all departures are events. */
   async #compareFollowed(scope: PresenceScope): Promise<void> {
     const followed = this.#followed.get(scope) as Followed;
-    const { users, offset } = await this.#store.snapshot({
+    const { users, offset } = await this.#store.find({
       ...scope,
+      filter: null,
       after: null,
       limit: 10_000,
       now: this.#now,

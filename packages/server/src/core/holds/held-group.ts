@@ -11,7 +11,7 @@ import type { Json } from '../../values/json.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { slices } from '../../values/slices.ts';
 import { LeaseEndedError } from '../presence/presence-service.ts';
-import type { ClosedConnection, Holder, HolderOfGroups } from './holder.ts';
+import type { Holder, HolderOfGroups } from './holder.ts';
 
 /** A connection whose holds of the lease are to end at a time. */
 type Release = Omit<Parameters<PresenceStore['release']>[0], 'now'>;
@@ -24,14 +24,14 @@ const RELEASED_AT_ONCE = 100;
  * lost by the engine, and its holds are set again. The group is watched: an update of another caller can end a hold, and then it is
  * not set again either.
  */
-export class HeldGroup<Connection = unknown> implements PresenceScope {
+export class HeldGroup<Connection extends Holder<HeldGroup<Connection>>> implements PresenceScope {
   readonly project: ProjectKey;
   readonly groupId: string;
   readonly #scope: PresenceScope;
   readonly #owner: HolderOfGroups<Connection, HeldGroup<Connection>>;
   readonly #ttlMs: number;
   /** By user. */
-  readonly #holders = new Map<string, Map<Connection, Holder>>();
+  readonly #holders = new Map<string, Set<Connection>>();
   #lease: string;
   #renewedAt: number;
   #endsAt: number;
@@ -82,15 +82,15 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
     this.#renewedAt = Number.NEGATIVE_INFINITY;
   }
 
-  add(connection: Connection, holder: Holder): void {
-    const own = this.#holders.get(holder.userId) ?? new Map<Connection, Holder>();
-    this.#holders.set(holder.userId, own.set(connection, holder));
+  add(connection: Connection): void {
+    const own = this.#holders.get(connection.userId) ?? new Set();
+    this.#holders.set(connection.userId, own.add(connection));
   }
 
-  delete(connection: Connection, userId: string): void {
-    const own = this.#holders.get(userId);
+  delete(connection: Connection): void {
+    const own = this.#holders.get(connection.userId);
     own?.delete(connection);
-    if (own?.size === 0) this.#holders.delete(userId);
+    if (own?.size === 0) this.#holders.delete(connection.userId);
   }
 
   /** Runs an update with the lease; once more with another one where it has ended. */
@@ -117,7 +117,7 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
    * Ends what a connection holds at a time. Where that fails, it is repeated with each renewal, and before the next update.
    * Only holds of this lease end: the connection may be open on another process by now. @throws StoreUnavailableError
    */
-  async release(connection: ClosedConnection, at: number): Promise<void> {
+  async release(connection: Connection, at: number): Promise<void> {
     this.#updates += 1;
     try {
       await connection.inOrder(() => this.#release(connection, at));
@@ -193,7 +193,7 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
   async #setDisplacedAgain(): Promise<void> {
     const displaced = this.#displaced;
     this.#displaced = new Set();
-    const connections = [...displaced].flatMap((id) => [...(this.#holders.get(id)?.keys() ?? [])]);
+    const connections = [...displaced].flatMap((id) => [...(this.#holders.get(id) ?? [])]);
     try {
       await this.put((lease) => this.#owner.setAgain(connections, this, lease));
     } catch (error) {
@@ -204,12 +204,12 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
 
   #count(): number {
     let count = 0;
-    for (const own of this.#holders.values()) for (const holder of own.values()) count += holder.count();
+    for (const own of this.#holders.values()) for (const connection of own) count += connection.countIn(this);
     return count;
   }
 
   #connections(): Connection[] {
-    return [...this.#holders.values()].flatMap((own) => [...own.keys()]);
+    return [...this.#holders.values()].flatMap((own) => [...own]);
   }
 
   /** The group is not used any more. */
@@ -217,7 +217,7 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
     (await this.#watch)?.close();
   }
 
-  async #release({ userId, name }: ClosedConnection, at: number): Promise<void> {
+  async #release({ userId, name }: Connection, at: number): Promise<void> {
     const release: Release = { ...this.#scope, userId, connection: name, lease: this.#lease, at };
     try {
       await this.#owner.presence.release({ ...release, now: this.#owner.now });
@@ -320,7 +320,7 @@ export class HeldGroup<Connection = unknown> implements PresenceScope {
   }
 
   #notify(userId: string, location: Json, isThere: boolean): void {
-    for (const holder of this.#holders.get(userId)?.values() ?? []) holder.onEvent(location, isThere);
+    for (const connection of this.#holders.get(userId) ?? []) connection.onEvent(this, location, isThere);
   }
 }
 

@@ -145,6 +145,7 @@ export class HeldPresence {
     const group = this.#groupOf(project, groupId);
     await group.put((lease) =>
       connection.inOrder(async () => {
+        connection.requireRoom(change);
         try {
           await clients.putPresence(writer, change, { connection: connection.name, lease });
         } catch (error) {

@@ -1,19 +1,14 @@
 import type { PresenceStore } from '../../presence/presence-store.ts';
 import type { Json } from '../../values/json.ts';
 
-/** A connection that holds presence in the group. */
-export interface Holder {
-  readonly userId: string;
-  /** How many locations it holds in the group. */
-  count(): number;
-  /** An event of the group: the user has left the location, or has come to it. */
-  onEvent(location: Json, isThere: boolean): void;
-}
-
-/** A connection whose holds end. */
-export interface ClosedConnection {
+/** A connection that holds presence in groups. */
+export interface Holder<Group> {
   readonly userId: string;
   readonly name: string;
+  /** How many locations it holds in the group. */
+  countIn(group: Group): number;
+  /** An event of the group: the user has left the location, or has come to it. */
+  onEvent(group: Group, location: Json, isThere: boolean): void;
   /** Runs the task after the updates of the connection that are under way, and before later ones. */
   inOrder(task: () => Promise<void>): Promise<void>;
 }

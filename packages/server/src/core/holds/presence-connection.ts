@@ -34,7 +34,7 @@ interface Owner {
 }
 
 /** What one connection holds: at most `limits.SOCKET_LOCATIONS_MAX` locations. Its sockets open and close it. */
-export class PresenceConnection {
+export class PresenceConnection implements Holder<Group> {
   readonly project: ProjectKey;
   readonly userId: string;
   readonly name: string;
@@ -73,12 +73,16 @@ export class PresenceConnection {
 
   /**
    * Takes a location, or ends the holds of one.
-   * @throws ServiceError `invalid_request` where it would hold too many locations, or like every update of a client
+   * @throws ServiceError like {@link requireRoom}, or like every update of a client
    */
   put(writer: ClientWriter, change: PresenceChange): Promise<void> {
+    return this.#owner.put(this, writer, change);
+  }
+
+  /** Call it in order, right before an update: its sockets can take locations at once. @throws ServiceError `invalid_request` */
+  requireRoom(change: PresenceChange): void {
     const isFull = this.#size >= limits.SOCKET_LOCATIONS_MAX;
     if (isFull && change.kind !== 'absent' && !this.#isHeld(change) && !this.#forgetEnded()) throw tooMany();
-    return this.#owner.put(this, writer, change);
   }
 
   /**
@@ -108,6 +112,21 @@ export class PresenceConnection {
         ...(data !== undefined && { data }),
       },
     }));
+  }
+
+  countIn(group: Group): number {
+    let count = 0;
+    if (this.#endsAt !== null) return count;
+    for (const { isEnded } of this.#holds.get(group)?.values() ?? []) if (!isEnded) count += 1;
+    return count;
+  }
+
+  onEvent(group: Group, location: Json, isThere: boolean): void {
+    for (const hold of this.#holds.get(group)?.values() ?? [])
+      if (hold.location === location) {
+        hold.isEnded = !isThere;
+        hold.hasLeft ||= !isThere;
+      }
   }
 
   /** Whether it still holds what {@link holdsOf} returned. */
@@ -174,7 +193,7 @@ export class PresenceConnection {
     if (holds.size > 0) return;
     this.#holds.delete(group);
     this.#lost.delete(group);
-    group.delete(this, this.userId);
+    group.delete(this);
   }
 
   /** The hold of the region has ended. The group stays: an event with an arrival may be under way. */
@@ -260,22 +279,8 @@ export class PresenceConnection {
   #begin(group: Group): Map<Json, Hold> {
     const holds = new Map<Json, Hold>();
     this.#holds.set(group, holds);
-    group.add(this, this.#holderIn(holds));
+    group.add(this);
     return holds;
-  }
-
-  #holderIn(holds: ReadonlyMap<Json, Hold>): Holder {
-    return {
-      userId: this.userId,
-      count: () => (this.#endsAt === null ? countOf(holds) : 0),
-      onEvent(location, isThere) {
-        for (const hold of holds.values())
-          if (hold.location === location) {
-            hold.isEnded = !isThere;
-            hold.hasLeft ||= !isThere;
-          }
-      },
-    };
   }
 
   /** The hold of a region. One that was taken over has the name of a long region, until an update has the region's text. */
@@ -295,12 +300,6 @@ export class PresenceConnection {
       if (group.groupId === groupId && this.#holdIn(holds, region) !== undefined) return true;
     return false;
   }
-}
-
-function countOf(holds: ReadonlyMap<Json, Hold>): number {
-  let count = 0;
-  for (const { isEnded } of holds.values()) if (!isEnded) count += 1;
-  return count;
 }
 
 const tooMany = () =>

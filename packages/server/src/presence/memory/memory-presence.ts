@@ -12,7 +12,6 @@ import {
   type PresenceChange,
   type PresenceCount,
   type PresenceScope,
-  type PresenceSnapshot,
   type PresenceStore,
   type PresenceUpdate,
   type PresenceWatch,
@@ -21,7 +20,6 @@ import {
   type PresentUsers,
   READING_MAX_BYTES,
   READING_MAX_PRESENCES,
-  SNAPSHOT_MAX,
   UNCHANGED,
   type UserLocations,
 } from '../presence-store.ts';
@@ -141,7 +139,30 @@ class MemoryPresence implements PresenceStore {
   }
 
   async find(reading: Parameters<PresenceStore['find']>[0]): Promise<PresentUsers> {
-    return this.#find(reading);
+    const { filter, after, limit, now } = reading;
+    const offset = this.#logs.find(reading, now)?.offset ?? 0;
+    const users: PresentUser[] = [];
+    const directory = this.#groups.find(reading)?.directory;
+    if (directory === undefined) return { users, next: null, offset };
+    const passes = locationTest(filter);
+    let presences = 0;
+    let bytes = 0;
+    let last: string | null = null;
+    for (const userId of directory.candidates(filter, passes, after)) {
+      if (userId === last) continue;
+      const isOver = presences >= READING_MAX_PRESENCES || bytes >= READING_MAX_BYTES;
+      if (users.length === limit || isOver) return { users, next: last, offset };
+      last = userId;
+      const there = directory.of(userId);
+      const shown = shownLocations(there, now, passes);
+      presences += there.length;
+      bytes += bytesOf(shown);
+      const [first] = there;
+      if (first !== undefined && shown.locations.length > 0) {
+        users.push({ userId, incarnation: first.incarnation, ...shown });
+      }
+    }
+    return { users, next: null, offset };
   }
 
   async locationsOf(reading: Parameters<PresenceStore['locationsOf']>[0]): Promise<UserLocations> {
@@ -204,38 +225,6 @@ class MemoryPresence implements PresenceStore {
 
   async publish(scope: PresenceScope, event: GroupEvent, now: number, upTo?: number): Promise<void> {
     this.#logs.find(scope, now)?.append(detached(event), upTo);
-  }
-
-  async snapshot(reading: Parameters<PresenceStore['snapshot']>[0]): Promise<PresenceSnapshot> {
-    const limit = Math.min(reading.limit, SNAPSHOT_MAX);
-    const { users, next } = this.#find({ ...reading, limit, filter: null });
-    return { users, next, offset: this.#logs.find(reading, reading.now)?.offset ?? 0 };
-  }
-
-  #find(reading: Parameters<PresenceStore['find']>[0]): PresentUsers {
-    const { filter, after, limit, now } = reading;
-    const users: PresentUser[] = [];
-    const directory = this.#groups.find(reading)?.directory;
-    if (directory === undefined) return { users, next: null };
-    const passes = locationTest(filter);
-    let presences = 0;
-    let bytes = 0;
-    let last: string | null = null;
-    for (const userId of directory.candidates(filter, passes, after)) {
-      if (userId === last) continue;
-      const isOver = presences >= READING_MAX_PRESENCES || bytes >= READING_MAX_BYTES;
-      if (users.length === limit || isOver) return { users, next: last };
-      last = userId;
-      const there = directory.of(userId);
-      const shown = shownLocations(there, now, passes);
-      presences += there.length;
-      bytes += bytesOf(shown);
-      const [first] = there;
-      if (first !== undefined && shown.locations.length > 0) {
-        users.push({ userId, incarnation: first.incarnation, ...shown });
-      }
-    }
-    return { users, next: null };
   }
 
   /** True where presences of another membership were ended. All presences of a user belong to one. */

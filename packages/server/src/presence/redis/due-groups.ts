@@ -107,7 +107,7 @@ export class DueGroups {
 
   async #removeFromProject({ project, groupId }: PresenceScope, id: string): Promise<void> {
     const { connection, keys } = this.#engine;
-    await connection.removeMember(keys.groups(project), groupMember(groupId, id));
+    await connection.command('zrem', keys.groups(project), groupMember(groupId, id));
   }
 
   async #sweepBucket(bucket: number, now: number, expired: Expired[]): Promise<void> {

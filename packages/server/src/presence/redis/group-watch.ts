@@ -65,9 +65,7 @@ export class GroupWatch {
   readonly #watcher: PresenceWatcher;
   #position: PresencePosition | null = null;
   #waiting: GroupMessage[] = [];
-  /** Whether a message of the epoch has come: until then, another epoch is an earlier one. */
-  #hasReceived = false;
-  /** Whether every message of before the position has come: no later one has a known offset. */
+  /** Whether every message of before the position has come: no later one has a known offset, or is of an earlier epoch. */
   #isDrained = false;
   #isOver = false;
 
@@ -104,8 +102,7 @@ export class GroupWatch {
       return;
     }
     const { epoch, offset } = this.#position;
-    if (message.epoch === epoch) this.#hasReceived = true;
-    else if (!this.#hasReceived) return;
+    if (message.epoch !== epoch && !this.#isDrained) return;
     const isNext = message.event !== null && message.offset === offset + 1;
     // The engine counts an offset again that it has lost.
     const isRecounted = this.#isDrained && message.event !== null && message.offset <= offset;

@@ -57,7 +57,8 @@ export class GroupWatches {
   }
 
   async watchedGroups(project: PresenceScope['project'], now: number): Promise<string[]> {
-    return this.#engine.connection.listMembersAbove(this.#engine.keys.watchedGroups(project), now);
+    const { connection, keys } = this.#engine;
+    return connection.command('zrangebyscore', keys.watchedGroups(project), `(${now}`, '+inf');
   }
 
   #opened(

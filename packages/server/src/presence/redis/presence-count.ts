@@ -23,8 +23,8 @@ export async function countPresence(engine: PresenceEngine): Promise<PresenceCou
 async function countBucket(engine: PresenceEngine, key: string): Promise<PresenceCount> {
   const { connection } = engine;
   const [entries, read] = await Promise.all([
-    connection.countMembers(key),
-    connection.randomMembers(key, COUNTED_PER_BUCKET),
+    connection.command<number>('zcard', key),
+    connection.command<string[]>('zrandmember', key, COUNTED_PER_BUCKET),
   ]);
   if (read.length === 0) return { presences: 0, groups: 0 };
   const counts = await Promise.all(read.map((entry) => countGroup(engine, entry)));
@@ -43,8 +43,8 @@ async function countGroup({ connection, keys }: PresenceEngine, entry: string): 
   const { scope, id } = readEntry(entry);
   const [, , index, meta] = keys.ofGroup(scope) as [string, string, string, string];
   const [reliedOn, presences] = await Promise.all([
-    connection.hashField(meta, 'entry'),
-    connection.countMembersBetween(index, 'u', 'v'),
+    connection.command<string | null>('hget', meta, 'entry'),
+    connection.command<number>('zlexcount', index, '[u', '(v'),
   ]);
   return reliedOn === id ? presences : 0;
 }

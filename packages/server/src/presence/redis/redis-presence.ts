@@ -7,22 +7,20 @@ import type { Incarnation } from '../../values/incarnation.ts';
 import type { Json } from '../../values/json.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { ConnectionHold } from '../connection-hold.ts';
-import {
-  type Expiry,
-  type GroupEvent,
-  type LeaseState,
-  type PresenceChange,
-  type PresenceCount,
-  type PresenceScope,
-  type PresenceSnapshot,
-  type PresenceStore,
-  type PresenceUpdate,
-  type PresenceWatch,
-  type PresenceWatcher,
-  type PresentUser,
-  type PresentUsers,
-  SNAPSHOT_MAX,
-  type UserLocations,
+import type {
+  Expiry,
+  GroupEvent,
+  LeaseState,
+  PresenceChange,
+  PresenceCount,
+  PresenceScope,
+  PresenceStore,
+  PresenceUpdate,
+  PresenceWatch,
+  PresenceWatcher,
+  PresentUser,
+  PresentUsers,
+  UserLocations,
 } from '../presence-store.ts';
 import { DueGroups, groupOfMember } from './due-groups.ts';
 import { GroupWatches } from './group-watches.ts';
@@ -133,8 +131,14 @@ class RedisPresence implements PresenceStore {
   }
 
   async find(reading: Parameters<PresenceStore['find']>[0]): Promise<PresentUsers> {
-    const { users, next } = await this.#read(reading);
-    return { users, next };
+    const { filter, after, limit, now } = reading;
+    const kind = filter === null ? 'all' : filter.partial ? 'partial' : 'exact';
+    const args = [limit, after ?? '', kind, filter?.location ?? ''];
+    const [offset, ...runs] = (await this.#engine.onGroup('find', reading, now, ...args)) as [
+      number,
+      ...Run[],
+    ];
+    return { ...usersOf(runs, limit), offset };
   }
 
   async locationsOf(reading: Parameters<PresenceStore['locationsOf']>[0]): Promise<UserLocations> {
@@ -162,7 +166,8 @@ class RedisPresence implements PresenceStore {
     const groups = new Set(await this.#watches.watchedGroups(project, now));
     const key = this.#engine.keys.groups(project);
     for (let after: string | null = null, isMore = true; isMore; ) {
-      const members: string[] = await this.#connection.listMembers(key, after, GROUPS_PER_STEP);
+      const page = [after === null ? '-' : `(${after}`, '+', 'LIMIT', 0, GROUPS_PER_STEP];
+      const members: string[] = await this.#connection.command('zrangebylex', key, ...page);
       for (const member of members) groups.add(groupOfMember(member));
       await Promise.all([...groups].map((groupId) => this.removeGroup({ project, groupId }, now)));
       groups.clear();
@@ -191,21 +196,6 @@ class RedisPresence implements PresenceStore {
 
   async publish(scope: PresenceScope, event: GroupEvent, now: number, upTo?: number): Promise<void> {
     await this.#engine.onGroup('publish', scope, now, JSON.stringify({ ...event, now }), upTo ?? '');
-  }
-
-  snapshot(reading: Parameters<PresenceStore['snapshot']>[0]): Promise<PresenceSnapshot> {
-    return this.#read({ ...reading, limit: Math.min(reading.limit, SNAPSHOT_MAX), filter: null });
-  }
-
-  async #read(reading: Parameters<PresenceStore['find']>[0]): Promise<PresenceSnapshot> {
-    const { filter, after, limit, now } = reading;
-    const kind = filter === null ? 'all' : filter.partial ? 'partial' : 'exact';
-    const args = [limit, after ?? '', kind, filter?.location ?? ''];
-    const [offset, ...runs] = (await this.#engine.onGroup('find', reading, now, ...args)) as [
-      number,
-      ...Run[],
-    ];
-    return { ...usersOf(runs, limit), offset };
   }
 }
 
@@ -239,7 +229,7 @@ const presentUser = (userId: string, { incarnation, shown }: Found): PresentUser
 });
 
 /** The users whose presences all runs have read completely, `limit` of them at most. */
-function usersOf(runs: readonly Run[], limit: number): PresentUsers {
+function usersOf(runs: readonly Run[], limit: number): Omit<PresentUsers, 'offset'> {
   const found = new Map<string, Found>();
   /** The least user at which a run ended early; later users may be incomplete. */
   let next: string | null = null;

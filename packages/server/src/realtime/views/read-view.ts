@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
-import type { PresenceScope, PresenceSnapshot, PresenceStore } from '../../presence/presence-store.ts';
+import type { PresenceScope, PresenceStore, PresentUsers } from '../../presence/presence-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { GroupView } from './group-view.ts';
 import { presentableOf } from './presentable.ts';
@@ -24,8 +24,9 @@ export async function readView(
 ): Promise<number> {
   let readTo = 0;
   for (let after: string | null = null; ; ) {
-    const { users, next, offset }: PresenceSnapshot = await presence.snapshot({
+    const { users, next, offset }: PresentUsers = await presence.find({
       ...scope,
+      filter: null,
       after,
       limit: PAGE_USERS,
       now: clock.now(),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { PresenceSnapshot, PresenceStore } from '../../../src/presence/presence-store.ts';
+import type { PresenceStore, PresentUsers } from '../../../src/presence/presence-store.ts';
 import { PresenceFollower } from '../../sim/presence-follower.ts';
 import { Random } from '../../sim/random.ts';
 import {
@@ -21,7 +21,7 @@ const USERS = Array.from({ length: 12 }, (_, index) => `u${index + 10}`);
 const LOCATIONS = Array.from({ length: 6 }, (_, index) => at({ page: `${index}` }));
 
 const read = (store: PresenceStore, after: string | null = null, limit = 10_000, now = START) =>
-  store.snapshot({ ...SCOPE, after, limit, now });
+  store.find({ ...SCOPE, filter: null, after, limit, now });
 
 /** One random change. A sweep at the end of the test's second ends some of them. */
 function change(scene: PresenceScene, random: Random): Promise<unknown> {
@@ -59,8 +59,16 @@ export function snapshotContract(rule: Rule, crowdRule: Rule): void {
       const later = await read(scene.store, null, 10, START + 5);
       assert.deepEqual(later.users.map(withoutIncarnation), [{ userId: 'bob', locations: [PAGE_1, PAGE_2] }]);
       assert.deepEqual(
-        (await scene.store.snapshot({ ...SCOPE, groupId: 'empty', after: null, limit: 10, now: START }))
-          .users,
+        (
+          await scene.store.find({
+            ...SCOPE,
+            groupId: 'empty',
+            filter: null,
+            after: null,
+            limit: 10,
+            now: START,
+          })
+        ).users,
         [],
       );
     },
@@ -92,7 +100,7 @@ export function snapshotContract(rule: Rule, crowdRule: Rule): void {
     async (scene) => {
       const random = new Random(SEED);
       const recorder = await scene.watch();
-      const snapshots: Promise<PresenceSnapshot>[] = [];
+      const snapshots: Promise<PresentUsers>[] = [];
       const changes: Promise<unknown>[] = [];
       for (let step = 0; step < 400; step += 1) {
         changes.push(change(scene, random));
@@ -124,7 +132,7 @@ export function snapshotContract(rule: Rule, crowdRule: Rule): void {
       const changes: Promise<unknown>[] = [];
       for (let after: string | null = null, isLast = false; !isLast; ) {
         for (let index = 0; index < 30; index += 1) changes.push(change(scene, random));
-        const { users, next, offset }: PresenceSnapshot = await read(scene.other, after, 2);
+        const { users, next, offset }: PresentUsers = await read(scene.other, after, 2);
         isLast = next === null;
         after = next;
         follower.apply(users);

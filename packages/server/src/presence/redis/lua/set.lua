@@ -142,11 +142,6 @@ end
 local function set(presence, location, deadline, due, entry, lease, data, condition)
   lease, data = lease or '', data or ''
   local known = redis.call('HMGET', meta, 'due', 'until', 'order')
-  local is_lost = is_overdue(known[1], now)
-  if not known[1] or tonumber(known[1]) > tonumber(deadline) or is_lost then
-    if not entry or entry == '' then return is_lost and 2 or 0 end
-    redis.call('HSET', meta, 'due', due, 'entry', entry)
-  end
   local is_covered = known[2] and tonumber(known[2]) >= tonumber(deadline)
   records = known[3] ~= false
   local lease_ends = lease ~= '' and redis.call('ZSCORE', deadlines, '\0' .. lease)
@@ -159,6 +154,13 @@ local function set(presence, location, deadline, due, entry, lease, data, condit
     local is_of_other = record and record.lease ~= '' and record.lease ~= lease
     if is_of_other and condition ~= 'takeOver' then return 4 end
     if condition ~= 'unleased' and not (record and own == location) then return 4 end
+  end
+
+  -- The first write, after all that can end the step: a key alone would not expire.
+  local is_lost = is_overdue(known[1], now)
+  if not known[1] or tonumber(known[1]) > tonumber(deadline) or is_lost then
+    if not entry or entry == '' then return is_lost and 2 or 0 end
+    redis.call('HSET', meta, 'due', due, 'entry', entry)
   end
   if own == location and was_live then
     extend(presence, location, deadline, lease, data)
