@@ -87,13 +87,16 @@ export const Done = object(
   { 'x-meaning': 'The answer to a write.' },
 );
 
-export const Pagination = object(
-  {
-    token: meaning(
-      textOrNull(),
-      'Opaque. Pass it as `token` for the next page; null when nothing follows. Valid for this list only.',
-    ),
-    total: meaning(integer(), 'How many entries the whole list has.'),
-  },
-  { 'x-meaning': 'The position of a page in its list.' },
+const token = meaning(
+  textOrNull(),
+  'Opaque. Pass it as `token` for the next page; null when nothing follows. Valid for this list only.',
 );
+const OF_PAGE = { 'x-meaning': 'The position of a page in its list.' };
+
+export const Pagination = object(
+  { token, total: meaning(integer(), 'How many entries the whole list has.') },
+  OF_PAGE,
+);
+
+/** The same of a list whose entries are not counted. */
+export const TokenPagination = object({ token }, OF_PAGE);
