@@ -1,31 +1,21 @@
 /** The events of the streams of threads and messages: the `data` of each event. */
 import { Message } from './message.ts';
 import { integer, list, meaning, type ObjectSchema, object, text } from './schema.ts';
-import { ClientThread, ClientThreadList, Thread, ThreadList, TokenPagination } from './thread.ts';
-import { Id } from './values.ts';
+import { ClientThread, ClientThreadList, Thread, ThreadList } from './thread.ts';
+import { Id, TokenPagination } from './values.ts';
 
-const newest = 'The newest messages, the oldest of them first.';
-const older = 'The older ones: pass its token as `token`, with `order=descending`.';
-const threadMeaning = 'The thread.';
-
-const MessagesSnapshotEvent = object(
-  {
-    thread: meaning(Thread, threadMeaning),
-    messages: meaning(list(Message), newest),
-    pagination: meaning(TokenPagination, older),
-  },
-  { 'x-meaning': 'A thread and its newest messages. It replaces what earlier events said.' },
-);
-
-/** The same as a client token reads it. */
-const ClientMessagesSnapshotEvent = object(
-  {
-    thread: meaning(ClientThread, threadMeaning),
-    messages: meaning(list(Message), newest),
-    pagination: meaning(TokenPagination, older),
-  },
-  { 'x-meaning': 'A thread and its newest messages. It replaces what earlier events said.' },
-);
+const messagesSnapshot = <T extends ObjectSchema>(thread: T) =>
+  object(
+    {
+      thread: meaning(thread, 'The thread.'),
+      messages: meaning(list(Message), 'The newest messages, the oldest of them first.'),
+      pagination: meaning(
+        TokenPagination,
+        'The older ones: pass its token as `token`, with `order=descending`.',
+      ),
+    },
+    { 'x-meaning': 'A thread and its newest messages. It replaces what earlier events said.' },
+  );
 
 const AppendedEvent = object(
   {
@@ -41,11 +31,8 @@ const RemovedEvent = object(
   { 'x-meaning': 'A thread or message is gone, or a thread is not within the filter any more.' },
 );
 
-const messageEvents = <Snapshot extends ObjectSchema, T extends ObjectSchema>(
-  snapshot: Snapshot,
-  thread: T,
-) => ({
-  snapshot,
+const messageEvents = <T extends ObjectSchema>(thread: T) => ({
+  snapshot: messagesSnapshot(thread),
   message: Message,
   appended: AppendedEvent,
   removed: RemovedEvent,
@@ -53,9 +40,9 @@ const messageEvents = <Snapshot extends ObjectSchema, T extends ObjectSchema>(
 });
 
 /** The `data` of each event of a stream of messages, by its name. */
-export const MESSAGE_EVENTS = messageEvents(MessagesSnapshotEvent, Thread);
+export const MESSAGE_EVENTS = messageEvents(Thread);
 /** The same as a client token reads it. */
-export const CLIENT_MESSAGE_EVENTS = messageEvents(ClientMessagesSnapshotEvent, ClientThread);
+export const CLIENT_MESSAGE_EVENTS = messageEvents(ClientThread);
 
 /** The `data` of each event of a stream of threads, by its name. A snapshot is the first page of the list. */
 export const THREAD_EVENTS = { snapshot: ThreadList, thread: Thread, removed: RemovedEvent };

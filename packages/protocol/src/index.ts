@@ -20,5 +20,6 @@ export * from './thread.ts';
 export * from './user.ts';
 export * from './validation-errors.ts';
 export * from './validator.ts';
+export { valueCheck } from './value-check.ts';
 export * from './values.ts';
 export * from './webhook.ts';

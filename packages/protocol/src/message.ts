@@ -13,7 +13,7 @@ import {
   textOrNull,
 } from './schema.ts';
 import { ClientCreateThread, ConversationUrl, CreateThread, NullableTimestamp } from './thread.ts';
-import { Done, Flag, Id, Metadata, PastTimestamp, Timestamp } from './values.ts';
+import { Done, Flag, Id, Metadata, Pagination, PastTimestamp, Timestamp } from './values.ts';
 
 export const MessageType = oneOf(['user_message', 'action_message'], {
   'x-meaning':
@@ -145,16 +145,7 @@ export type Message = Static<typeof Message>;
 export const MessageList = object(
   {
     messages: meaning(list(Message), 'By `createdTimestamp`, then in the order of arrival.'),
-    pagination: meaning(
-      object({
-        token: meaning(
-          textOrNull(),
-          'Opaque. Pass it as `token` for the next page; null when nothing follows.',
-        ),
-        total: meaning(integer({ minimum: 0 }), 'How many messages the thread has.'),
-      }),
-      'The next page.',
-    ),
+    pagination: meaning(Pagination, 'The next page.'),
   },
   { 'x-meaning': 'A page of messages.' },
 );

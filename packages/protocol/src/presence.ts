@@ -14,7 +14,7 @@ import {
   text,
   textOrNull,
 } from './schema.ts';
-import { Done, Flag, Id, Location, Timestamp } from './values.ts';
+import { Done, Flag, Id, Location, Timestamp, TokenPagination } from './values.ts';
 
 const userId = meaning(Id, 'Whose presence it is.');
 const groupId = (text: string) => meaning(maybe(Id), text);
@@ -180,15 +180,7 @@ export type PresenceEntry = Static<typeof PresenceEntry>;
 export const PresenceList = object(
   {
     users: meaning(list(PresenceEntry), 'In order of ID.'),
-    pagination: meaning(
-      object({
-        token: meaning(
-          textOrNull(),
-          'Opaque. Pass it as `token`, with the same filter, for the next page; null when nothing follows.',
-        ),
-      }),
-      'Where to continue.',
-    ),
+    pagination: meaning(TokenPagination, 'The next page, with the same filter.'),
   },
   { 'x-meaning': 'A page of the users present in a group.' },
 );

@@ -22,6 +22,7 @@ import {
   Name,
   PastTimestamp,
   Timestamp,
+  TokenPagination,
 } from './values.ts';
 
 /** The address of what a thread or message is about. */
@@ -61,6 +62,11 @@ const writable = {
 };
 
 const toCreate = { groupID, name, ...writable };
+const clientToCreate = {
+  groupID: meaning(maybe(Id), 'The group. Required where the token names none.'),
+  name,
+  ...ofEveryCaller,
+};
 const id = meaning(maybe(Id), 'The ID of the thread. Made when it is absent.');
 
 /** Body of `PUT /v1/threads/<ID>`: only supplied fields change; `groupID` and `name` are required to create. */
@@ -80,31 +86,22 @@ export type ThreadCreation = Static<typeof ThreadCreation>;
 
 /** Body of `POST /v1/client/threads`. */
 export const ClientThreadCreation = exactly(
-  {
-    id,
-    groupID: meaning(maybe(Id), 'The group. Required where the token names none.'),
-    name,
-    ...ofEveryCaller,
-  },
+  { id, ...clientToCreate },
   { 'x-meaning': 'A thread to create.' },
 );
 export type ClientThreadCreation = Static<typeof ClientThreadCreation>;
 
-/** `createThread` of a new message: the thread to make when it is missing. */
-export const CreateThread = exactly(toCreate, {
+const IN_SAME_STEP = {
   'x-meaning': 'The thread, to be made in the same step when it is missing; ignored when it is there.',
   description: 'an object with the fields of a thread to create',
-});
+};
+
+/** `createThread` of a new message: the thread to make when it is missing. */
+export const CreateThread = exactly(toCreate, IN_SAME_STEP);
 export type CreateThread = Static<typeof CreateThread>;
 
 /** The same of a client token. */
-export const ClientCreateThread = exactly(
-  { groupID: meaning(maybe(Id), 'The group. Required where the token names none.'), name, ...ofEveryCaller },
-  {
-    'x-meaning': 'The thread, to be made in the same step when it is missing; ignored when it is there.',
-    description: 'an object with the fields of a thread to create',
-  },
-);
+export const ClientCreateThread = exactly(clientToCreate, IN_SAME_STEP);
 export type ClientCreateThread = Static<typeof ClientCreateThread>;
 
 /** Body of `PUT /v1/client/threads/<ID>`. */
@@ -161,14 +158,6 @@ export const ClientThread = object(
   { 'x-meaning': 'A thread, with how much of it the user has not seen.' },
 );
 export type ClientThread = Static<typeof ClientThread>;
-
-/** The position of a page in a list whose entries are not counted. */
-export const TokenPagination = object(
-  {
-    token: meaning(textOrNull(), 'Opaque. Pass it as `token` for the next page; null when nothing follows.'),
-  },
-  { 'x-meaning': 'The position of a page in its list.' },
-);
 
 const inOrder = 'The latest activity first.';
 export const ThreadList = object(

@@ -5,7 +5,7 @@
  */
 import { contentErrors, contentFits } from './content.ts';
 import { CONTENT_MAX_BYTES } from './limits.ts';
-import { type Problems, ValidationErrors } from './validation-errors.ts';
+import type { Problems, ValidationErrors } from './validation-errors.ts';
 import { type Schema, valueCheck } from './value-check.ts';
 
 /** Adds the validation errors of `value` to `errors`. */
@@ -28,16 +28,6 @@ export function validator(schema: object): Validator {
   return (value, errors) => {
     if (!fits(value)) errors.invalid.add('the body', expected);
     else if (validateChildren !== null) validateChildren(value, [], errors);
-  };
-}
-
-/** Compiles a schema, where only whether a value is valid matters. */
-export function acceptor(schema: object): (value: unknown) => boolean {
-  const validate = validator(schema);
-  return (value) => {
-    const errors = new ValidationErrors();
-    validate(value, errors);
-    return errors.clean;
   };
 }
 

@@ -13,6 +13,7 @@ import {
   text,
   textOrNull,
 } from './schema.ts';
+import { valueCheck } from './value-check.ts';
 
 /** Partner-specific ID: code points outside Unicode category C (control, format, unassigned, private use, surrogates). */
 export const Id = text({
@@ -23,6 +24,9 @@ export const Id = text({
   'x-portable-pattern': '^[^\\x00-\\x1f\\x7f-\\x9f]+$',
   description: `a string of 1 to ${limits.ID_MAX_LENGTH} characters, none of them a control, format or unassigned character`,
 });
+
+/** Whether a value of any type is an ID. */
+export const isId = valueCheck(Id) as (value: unknown) => value is string;
 
 export const Name = text({
   'x-meaning': 'A name.',
@@ -87,13 +91,16 @@ export const Done = object(
   { 'x-meaning': 'The answer to a write.' },
 );
 
-export const Pagination = object(
-  {
-    token: meaning(
-      textOrNull(),
-      'Opaque. Pass it as `token` for the next page; null when nothing follows. Valid for this list only.',
-    ),
-    total: meaning(integer(), 'How many entries the whole list has.'),
-  },
-  { 'x-meaning': 'The position of a page in its list.' },
+const token = meaning(
+  textOrNull(),
+  'Opaque. Pass it as `token` for the next page; null when nothing follows. Valid for this list only.',
 );
+const OF_PAGE = { 'x-meaning': 'The position of a page in its list.' };
+
+export const Pagination = object(
+  { token, total: meaning(integer(), 'How many entries the whole list has.') },
+  OF_PAGE,
+);
+
+/** The same of a list whose entries are not counted. */
+export const TokenPagination = object({ token }, OF_PAGE);

@@ -2,7 +2,6 @@
 import { CHANGE_FILTERS, RecordedChange } from './change.ts';
 import { URL_MAX_LENGTH, WEBHOOK_TYPES_MAX } from './limits.ts';
 import {
-  constant,
   exactly,
   integer,
   list,
@@ -15,7 +14,7 @@ import {
   text,
   textOrNull,
 } from './schema.ts';
-import { Id, Timestamp } from './values.ts';
+import { Done, Id, Timestamp } from './values.ts';
 
 export const WEBHOOK_URL_EXPECTED = `an absolute https URL of at most ${URL_MAX_LENGTH} characters, without user and password; http for networks that the operator allows`;
 export const WEBHOOK_AFTER_EXPECTED = 'latest, or the position of a change';
@@ -128,8 +127,7 @@ export const WebhookAttemptList = object(
 /** The answer of `PUT` where the webhook was created: the only one with its first secret. */
 export const WebhookCreated = object(
   {
-    success: meaning(constant(true), 'Always true: an error has another body.'),
-    message: meaning(text(), 'What was done, and to which ID.'),
+    ...Done.properties,
     secret: meaning(text(), 'Signs the deliveries. Shown only in this answer.'),
   },
   { 'x-meaning': 'A new webhook, with its secret.' },

@@ -28,7 +28,6 @@ import { AddressRules } from './webhooks/address-rules.ts';
 import { AttemptSender } from './webhooks/attempt-sender.ts';
 import { HostLookup } from './webhooks/host-lookup.ts';
 import { WebhookDeliveries } from './webhooks/webhook-deliveries.ts';
-import { webhookTargets } from './webhooks/webhook-targets.ts';
 import { WebhookTests } from './webhooks/webhook-tests.ts';
 import type { Engine } from './wiring.ts';
 
@@ -105,7 +104,7 @@ export async function createServices(
     changeStreams,
     webhookDeliveries,
     webhookTests,
-    isWebhookTarget: webhookTargets(addressRules, settings.webhooksAllow),
+    isWebhookTarget: (url: string) => addressRules.acceptsUrl(url),
     clients,
     heldPresence,
     store,

@@ -1,11 +1,17 @@
 import { createHash } from 'node:crypto';
-import { isJsonObject, parseJsonObject, UserWrite, ValidationErrors, validator } from '@rollcall/protocol';
+import {
+  isId,
+  isJsonObject,
+  parseJsonObject,
+  UserWrite,
+  ValidationErrors,
+  validator,
+} from '@rollcall/protocol';
 import type { ClientCaller, ClientDetails } from '../core/caller.ts';
 import { tokenFailure } from '../core/clients/token-failure.ts';
 import { mergeErrors, validationError } from '../core/validation-error.ts';
 import type { Jwt } from './jwt.ts';
 import type { ProjectTokenKind } from './project-token.ts';
-import { isId } from './resolver.ts';
 
 /** The claims that name the group of a client token; the second is the older name of the first. */
 const GROUP_CLAIMS = ['group_id', 'organization_id'] as const;

@@ -1,10 +1,11 @@
+import { isId } from '@rollcall/protocol';
 import type { CustomerCaller } from '../core/caller.ts';
 import { tokenFailure } from '../core/clients/token-failure.ts';
 import type { Store } from '../store/store.ts';
 import { SESSION_CLAIM } from './access-token.ts';
 import type { Jwt } from './jwt.ts';
 import { APP_TOKEN, PROJECT_TOKEN } from './project-token.ts';
-import { isId, otherKind, type Resolver } from './resolver.ts';
+import { otherKind, type Resolver } from './resolver.ts';
 import { isSignedWith, secretKey } from './signature.ts';
 import { tokenLife } from './token-life.ts';
 

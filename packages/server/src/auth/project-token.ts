@@ -1,11 +1,11 @@
-import type { ErrorCode } from '@rollcall/protocol';
+import { type ErrorCode, isId } from '@rollcall/protocol';
 import type { Caller } from '../core/caller.ts';
 import { tokenFailure } from '../core/clients/token-failure.ts';
 import type { ProjectRecord } from '../store/ports/projects.ts';
 import type { ActorKind } from '../store/write-context.ts';
 import type { Jwt } from './jwt.ts';
 import type { KnownProjects } from './known-projects.ts';
-import { isId, type Resolver, type Verified } from './resolver.ts';
+import type { Resolver, Verified } from './resolver.ts';
 import { isSignedWith, secretKey } from './signature.ts';
 import { tokenLife } from './token-life.ts';
 

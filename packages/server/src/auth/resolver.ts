@@ -1,4 +1,4 @@
-import { acceptor, type ErrorCode, Id } from '@rollcall/protocol';
+import type { ErrorCode } from '@rollcall/protocol';
 import { tokenFailure } from '../core/clients/token-failure.ts';
 import type { Jwt } from './jwt.ts';
 
@@ -26,11 +26,6 @@ export interface VerifiedOfProject<C> extends Verified<C> {
  * milliseconds since the epoch.
  */
 export type Resolver<V> = (token: Jwt, now: number) => Promise<V> | null;
-
-const isValidId = acceptor(Id);
-
-/** Whether a claim can be an ID at all: any other is rejected with the kind's error, and never reaches the store. */
-export const isId = (claim: unknown): claim is string => isValidId(claim);
 
 /** A token that names a user is a client token, whatever other claims it has. */
 export const isClientToken = (token: Jwt): boolean => Object.hasOwn(token.claims, 'user_id');

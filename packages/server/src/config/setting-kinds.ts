@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { acceptor, Id, limits, Name } from '@rollcall/protocol';
+import { Id, limits, Name, type Schema, valueCheck } from '@rollcall/protocol';
 import { readNetwork } from '../core/network.ts';
 
 /** How the text of a setting is read, and what is expected: the words complete "expected …". */
@@ -79,8 +79,8 @@ export const networks: SettingKind<string> = {
 };
 
 /** A text by the rule of the API. */
-function accepted(schema: object, expected: string): SettingKind<string> {
-  const isAccepted = acceptor(schema);
+function accepted(schema: Schema, expected: string): SettingKind<string> {
+  const isAccepted = valueCheck(schema);
   return { expected, read: (value) => (isAccepted(value) ? value : undefined) };
 }
 

@@ -1,6 +1,6 @@
 import {
-  acceptor,
   Id,
+  isId,
   JsonObjectError,
   limits,
   type ObjectSchema,
@@ -111,8 +111,6 @@ function collect(
 
 /** An ID of printable ASCII, as nearly all are, is valid; the whole pattern costs several times more. */
 const ASCII_ID = new RegExp(`^[\\x20-\\x7e]{1,${limits.ID_MAX_LENGTH}}$`);
-
-const isId = acceptor(Id);
 
 /** Every parameter of a path is an ID. */
 function pathCheck(path: string): Part {

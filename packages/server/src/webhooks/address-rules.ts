@@ -31,10 +31,25 @@ const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
 export class AddressRules {
   readonly #allowed: BlockList;
+  readonly #allowsHttp: boolean;
 
   /** @param allow networks with commas between them, as the setting has them; null for none */
   constructor(allow: string | null) {
     this.#allowed = networks(allow === null ? [] : allow.split(','));
+    this.#allowsHttp = allow !== null;
+  }
+
+  /** Whether a webhook may have this URL. The address of the host is checked by each attempt, where it is encrypted or a name. */
+  acceptsUrl(text: string): boolean {
+    const url = new URL(text);
+    if (url.username !== '' || url.password !== '') return false;
+    return url.protocol === 'https:' || (this.#allowsHttp && this.acceptsHost(url));
+  }
+
+  /** Whether the host of the URL is an accepted address, or a name, which has to be looked up. */
+  acceptsHost({ hostname, protocol }: URL): boolean {
+    const address = hostname.replace(/^\[(.*)\]$/, '$1');
+    return isIP(address) === 0 || this.accepts(address, protocol === 'https:');
   }
 
   /** Without encryption only to networks that the operator allows; with it to public addresses too. */

@@ -1,6 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
-import { isIP, type LookupFunction } from 'node:net';
+import type { LookupFunction } from 'node:net';
 import { limits } from '@rollcall/protocol';
 import { Semaphore } from '../concurrency/semaphore.ts';
 import { SingleFlight } from '../concurrency/single-flight.ts';
@@ -51,9 +51,8 @@ export class HostLookup {
   }
 
   /** @throws AddressError where the URL has an address itself, which is not looked up */
-  requireAddress({ hostname, protocol }: URL): void {
-    const address = hostname.replace(/^\[(.*)\]$/, '$1');
-    if (isIP(address) !== 0 && !this.#rules.accepts(address, protocol === 'https:')) throw new AddressError();
+  requireAddress(url: URL): void {
+    if (!this.#rules.acceptsHost(url)) throw new AddressError();
   }
 
   /**

@@ -34,7 +34,6 @@ export class WebhookRun {
   readonly webhook: ClaimedWebhook;
   readonly #parts: RunParts;
   readonly #filter: WebhookFilter;
-  readonly #ending = new AbortController();
   readonly #aborting = new AbortController();
   #leasedUntil: number;
   #position: StoredPosition;
@@ -44,6 +43,7 @@ export class WebhookRun {
   #movedAt: number;
   #wake: () => void = () => {};
   #isLingering = false;
+  #isEnding = false;
 
   /** @param leasedUntil until when the lease goes on for certain, on the clock of `performance.now()` */
   constructor(webhook: ClaimedWebhook, leasedUntil: number, parts: RunParts) {
@@ -76,9 +76,9 @@ export class WebhookRun {
     this.#leasedUntil = leasedUntil;
   }
 
-  /** Ends after the attempt under way. */
+  /** Ends after the attempt or the search under way. */
   end(): void {
-    this.#ending.abort();
+    this.#isEnding = true;
     this.#wake();
   }
 
@@ -93,9 +93,13 @@ export class WebhookRun {
     using connection = new Connection();
     for (;;) {
       if (this.#delivery === null && !(await this.#fixNext())) return;
-      if (this.#ending.signal.aborted || performance.now() >= this.#leasedUntil) return this.#release();
+      if (!this.#goesOn) return this.#release();
       if (!(await this.#attempt(connection))) return;
     }
+  }
+
+  get #goesOn(): boolean {
+    return !this.#isEnding && performance.now() < this.#leasedUntil;
   }
 
   /** Waits for changes that match the filter, and fixes the next delivery. False when the lease has ended. */
@@ -113,7 +117,8 @@ export class WebhookRun {
         this.#delivery = next;
         return true;
       }
-      if (composed.isOutdated || (composed.isEnd && !(await this.#linger()))) {
+      // A search of a long record ends with the lease too.
+      if (composed.isOutdated || !this.#goesOn || (composed.isEnd && !(await this.#linger()))) {
         await this.#release();
         return false;
       }
@@ -134,7 +139,6 @@ export class WebhookRun {
   /** Whether something was recorded before the time is over. */
   async #linger(): Promise<boolean> {
     if (this.#newest > this.#position.position) return true;
-    if (this.#ending.signal.aborted) return false;
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, LINGER_MS).unref();
     this.#wake = resolve;
@@ -142,7 +146,7 @@ export class WebhookRun {
     await promise;
     clearTimeout(timer);
     this.#isLingering = false;
-    return this.#newest > this.#position.position && !this.#ending.signal.aborted;
+    return this.#newest > this.#position.position && !this.#isEnding;
   }
 
   async #storePosition(): Promise<void> {
@@ -180,7 +184,7 @@ export class WebhookRun {
   async #acknowledged({ attempt }: AttemptOutcome, end: StoredPosition): Promise<boolean> {
     this.#position = end;
     this.#delivery = null;
-    const isEnding = this.#ending.signal.aborted || this.webhook.failures > 0;
+    const isEnding = this.#isEnding || this.webhook.failures > 0;
     // A webhook that has recovered is claimed again, as one without failures.
     const next = isEnding ? null : ((await this.#compose())?.delivery ?? null);
     const step: Step = { attempt, acknowledged: true, ...(isEnding && { isReleased: true }) };

@@ -1,6 +1,7 @@
 /** The leases of one process: each webhook has its own. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ChangeStore } from '../../src/store/ports/changes.ts';
 import type { WebhookLeaseStore, WebhookStore } from '../../src/store/ports/webhooks.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import type { Engine } from '../../src/wiring.ts';
@@ -101,4 +102,53 @@ test('a webhook that another process has leased is sent nothing more, and the ot
     await until('the end of an attempt', () => ended.length > 0);
     assert.deepEqual(ended, [taken?.id]);
   });
+});
+
+/** Changes in the record, of which each reading of a search has one. */
+const RECORDED = 100;
+/** The readings of a search before the webhook stores how far it has come. */
+const READINGS = 20;
+
+test('a webhook that another process has leased searches the record no further', async () => {
+  const resumed = Promise.withResolvers<void>();
+  let readings = 0;
+  let sweeps = 0;
+  const disturb = ({ store }: Engine) => {
+    const changes: Partial<ChangeStore> = {
+      read: async (project, after, limit) => {
+        if (limit > 1) readings += 1;
+        if (readings === READINGS + 1) await resumed.promise;
+        return store.changes.read(project, after, Math.min(limit, 1));
+      },
+    };
+    const webhookLeases: Partial<WebhookLeaseStore> = {
+      renew: async (...parameters) => {
+        const renewed = await store.webhookLeases.renew(...parameters);
+        sweeps += 1;
+        return renewed;
+      },
+    };
+    return { store: altered(store, { changes, webhookLeases }) };
+  };
+  await withApp(
+    { disturb, settings: { webhooksAllow: ALLOWED } },
+    async ({ engine, clock, project, call }) => {
+      const start = { position: 0, index: 0 };
+      const write = { url: 'http://127.0.0.1/', types: ['group.*'], secret: 'whsec_c2VjcmV0', start };
+      await engine.store.webhooks.put(project, 'w', write, 10, CONTEXT);
+      for (let user = 1; user < RECORDED; user += 1) await call('PUT', `/v1/users/${user}`, { payload: {} });
+      clock.move(SWEEP_MS);
+      await until('the search', () => readings > READINGS);
+      const now = clock.now() + 60_000;
+      const claim = { now, until: now + 60_000, leases: ['other'], own: [], hasRepeats: true };
+      assert.equal((await engine.store.webhookLeases.claim([project], claim)).length, 1);
+      clock.move(SWEEP_MS);
+      await until('the sweep', () => sweeps > 0);
+      resumed.resolve();
+      await until('the end of the lease', async () =>
+        /^rollcall_webhooks_leased 0$/m.test((await call('GET', '/metrics')).payload),
+      );
+      assert.equal(readings, 2 * READINGS);
+    },
+  );
 });

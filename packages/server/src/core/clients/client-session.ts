@@ -59,7 +59,7 @@ export class ClientSessions {
    * @throws ServiceError `user_not_found`; `group_not_found` when the group is not active, or not one of the caller's
    */
   async enter(caller: ClientWriter, requested: string | null): Promise<string> {
-    const groupId = groupOf(caller, requested);
+    const groupId = (requested ?? caller.group) as string;
     if (!opens(caller, groupId)) return this.#rejectGroup(caller, groupId);
     await this.#logins.apply(caller);
     const { userId } = caller;
@@ -85,12 +85,6 @@ export class ClientSessions {
     await this.user({ ...caller, group: null });
     throw groupNotFound(groupId, 'is not the one that the token opens');
   }
-}
-
-function groupOf(caller: ClientCaller, requested: string | null): string {
-  const chosen = requested ?? caller.group;
-  if (chosen === null) throw new Error('no group is requested, and the token names none');
-  return chosen;
 }
 
 /** Whether the token is for this group, or for all of the user's. */

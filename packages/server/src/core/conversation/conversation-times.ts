@@ -1,10 +1,10 @@
 /** Times of threads and messages in bodies, which are checked with the schema, so that all invalid fields are named at once. */
-import { acceptor, PastTimestamp, type ValidationErrors } from '@rollcall/protocol';
+import { PastTimestamp, type ValidationErrors, valueCheck } from '@rollcall/protocol';
 
 /** A JSON object whose fields may have any type. */
 type Body = Readonly<Record<string, unknown>>;
 
-const isTime = acceptor(PastTimestamp);
+const isTime = valueCheck(PastTimestamp);
 
 /** Rejects times in the future, and a time of resolution of a thread that is not resolved. */
 export function checkThreadTimes(body: object, now: number, errors: ValidationErrors, path = ''): void {

@@ -1,4 +1,4 @@
-import { acceptor, Id, limits, type ValidationErrors } from '@rollcall/protocol';
+import { isId, limits, type ValidationErrors } from '@rollcall/protocol';
 import type { MembershipChange } from '../../store/ports/members.ts';
 import type { Precondition } from '../../store/precondition.ts';
 import type { PageRequest, TotalPage } from '../../values/page.ts';
@@ -34,8 +34,6 @@ export class MembershipService extends ResourceService<'members'> {
     );
   }
 }
-
-const isId = acceptor(Id);
 
 /**
  * No user can be added and removed in one change. Accepts values of any type: the schema reports those that are no IDs, which
