@@ -115,6 +115,30 @@ describe('several processes on one PostgreSQL', { skip: skipsPostgres }, () => {
       }
     }));
 
+  test('reads and writes of a store that is closed are unavailable, and open no connection', () =>
+    withPostgresStores(1, async ([store], url) => {
+      const { customers, sessions, transfer, close } = store as Store;
+      await customers.list();
+      await close();
+      const late = [
+        customers.list(),
+        sessions.removeExpired(0),
+        sessions.serviceKey(),
+        Array.fromAsync(transfer.export()),
+      ];
+      const closed = { status: 'rejected', reason: new StoreUnavailableError('the store is closed') };
+      assert.deepEqual(
+        await Promise.allSettled(late),
+        late.map(() => closed),
+      );
+      const { rows } = await withClient(url, (client) =>
+        client.query(
+          "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'rollcall'",
+        ),
+      );
+      assert.equal(rows.length, 0);
+    }));
+
   test('processes that change a user and their memberships at once do not deadlock', () =>
     withDatabase(async (url) => {
       const stores = await Promise.all([openPostgresStore({ url }), openPostgresStore({ url })]);

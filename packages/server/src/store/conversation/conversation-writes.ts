@@ -16,6 +16,7 @@ import type {
   FieldsRequired,
   FixedFields,
   GroupUnavailable,
+  PutThreadOutcome,
   StoredThreadWrite,
   ThreadRecord,
 } from '../ports/threads.ts';
@@ -78,8 +79,7 @@ export const isThreadAbsent = (
   { inGroup }: Pick<StoredThreadWrite, 'inGroup'>,
 ) => inGroup !== undefined && thread?.groupId !== inGroup;
 
-export const requiredOfThread = ({ groupId, name }: StoredThreadWrite) =>
-  fieldsRequired({ groupID: groupId, name });
+const requiredOfThread = ({ groupId, name }: StoredThreadWrite) => fieldsRequired({ groupID: groupId, name });
 
 export function fixedOfThread(
   stored: Pick<ThreadRecord, 'groupId' | 'createdAt' | 'resolvedAt'>,
@@ -92,6 +92,24 @@ export function fixedOfThread(
     createdTimestamp: [write.createdAt, stored.createdAt],
     resolvedTimestamp: [write.resolvedAt, stored.resolvedAt],
   });
+}
+
+/** Why the write of a thread (null: there is none) is rejected, in the order of the port. A thread that is to be made has a group then. */
+export function threadError(
+  thread: Pick<ThreadRecord, 'groupId' | 'createdAt' | 'resolvedAt' | 'revision'> | null,
+  groupStatus: (groupId: string) => Status | null,
+  write: StoredThreadWrite,
+  context: Precondition,
+): Exclude<PutThreadOutcome, Written> | null {
+  if (isThreadAbsent(thread, write)) return { kind: 'absent' };
+  const required = context.ifMatch === undefined ? requiredOfThread(write) : null;
+  const error = thread === null ? required : fixedOfThread(thread, write, context);
+  if (error !== null) return error;
+  const groupId = write.groupId ?? thread?.groupId;
+  // Without a group the thread is required to be there, and is not.
+  if (groupId === undefined) return { kind: 'stale' };
+  const unavailable = groupError(groupId, groupStatus(groupId), write);
+  return unavailable ?? preconditionFailure(context, thread?.revision ?? null);
 }
 
 const EMPTY_THREAD: ThreadFields = { name: '', url: null, location: null, metadata: '{}', resolvedAt: null };

@@ -4,6 +4,7 @@ import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import { StoreTimings } from '../store-timings.ts';
 import { fromThreadFailure } from '../worker-threads/thread-failure.ts';
 import { transferableOf } from '../worker-threads/transferable.ts';
+import { storeClosed } from './connections/postgres-pool.ts';
 import type {
   FromWriteThread,
   LargeWrite,
@@ -56,7 +57,7 @@ export class LargeWrites {
     name: Name,
     ...parameters: Parameters<LargeWriteMethods[Name]>
   ): Promise<Awaited<ReturnType<LargeWriteMethods[Name]>>> {
-    if (this.#isClosed) throw new StoreUnavailableError('the store is closed');
+    if (this.#isClosed) throw storeClosed();
     const applied = this.#timings.writes.measure(() => this.#apply({ name, parameters }));
     this.#underWay.add(applied);
     const outcome = await applied.finally(() => this.#underWay.delete(applied));
@@ -85,7 +86,7 @@ export class LargeWrites {
   /** Rejects the writes that wait, lets those that have a thread finish, however long they take, and ends the threads. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#pool.rejectWaiting(new StoreUnavailableError('the store is closed'));
+    this.#pool.rejectWaiting(storeClosed());
     await Promise.allSettled(this.#underWay);
     await this.#pool.close();
   }

@@ -28,6 +28,11 @@ export const rowOf = (table: string, alias: string, columns: string, condition: 
   `CROSS JOIN LATERAL (
     SELECT ${columns} FROM ${table} AS r WHERE r.project_id = $1 AND ${condition} ${APART}) AS ${alias}`;
 
+/** The same of an entry `w` that has its project. */
+export const rowNamed = (table: string, alias: string, columns: string, condition: string) =>
+  `CROSS JOIN LATERAL (
+    SELECT ${columns} FROM ${table} AS r WHERE r.project_id = w.project_id AND ${condition} ${APART}) AS ${alias}`;
+
 /**
  * A FROM item `w` for UPDATE and DELETE: `list` with the project as a column. The key of the table is then compared with the
  * list alone, so the planner cannot begin with the rows of the project, which it may take for a few.

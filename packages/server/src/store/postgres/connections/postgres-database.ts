@@ -8,7 +8,7 @@ import { Attempt, type WriteResources } from './postgres-attempt.ts';
 import type { Call, Row } from './postgres-connection.ts';
 import { isLostRace, isStatementTimeout, toStoreFailure } from './postgres-errors.ts';
 import { type CallsOf, MergedWrites } from './postgres-merged-writes.ts';
-import { PostgresPool, SENT_BEFORE_MS } from './postgres-pool.ts';
+import { PostgresPool, SENT_BEFORE_MS, storeClosed } from './postgres-pool.ts';
 import { ANSWER_WITHIN_MS, type Transaction } from './postgres-transaction.ts';
 import type { PostgresSettings } from './postgres-url.ts';
 
@@ -31,8 +31,6 @@ const PIPELINED_LOCK_WAIT_MS = 20;
 /** How often an operation is run that loses races, and the longest first pause between two runs, in milliseconds. */
 const MOST_RUNS = 12;
 const PAUSE_MS = 4;
-
-const closed = () => new StoreUnavailableError('the store is closed');
 
 export interface WriteTarget {
   /** Projects are served round robin where there is more to do than can be done at once. */
@@ -127,7 +125,7 @@ export class PostgresDatabase {
     { project, row }: WriteTarget,
     run: (attempt: Attempt) => Promise<Result>,
   ): Promise<Result> {
-    if (this.#closing !== null) throw closed();
+    if (this.#closing !== null) throw storeClosed();
     this.#underWay += 1;
     const begun = performance.now();
     const attempt = new Attempt(this.#resources, project ?? null);
@@ -177,7 +175,7 @@ export class PostgresDatabase {
   }
 
   async #close(): Promise<void> {
-    this.#long.rejectWaiting(closed());
+    this.#long.rejectWaiting(storeClosed());
     if (this.#underWay > 0) {
       await new Promise<void>((resolve) => {
         this.#onIdle = resolve;

@@ -51,6 +51,7 @@ export class PostgresPool {
   readonly #slots: readonly Slot[];
   readonly #statements: Semaphore;
   readonly #leases: Semaphore;
+  #isClosed = false;
   /** Until then no connection is opened that need not be: a time of `performance.now()`. */
   #restsUntil = 0;
   /** Those who wait for the end of a lease: see {@link #openOrOther}. */
@@ -133,9 +134,10 @@ export class PostgresPool {
     }
   }
 
-  /** Lets what is under way finish, and rejects the callers that wait. */
+  /** Lets what is under way finish, and rejects the callers that wait or come later. */
   async close(): Promise<void> {
-    this.#rejectWaiting(new StoreUnavailableError('the store is closed'));
+    this.#isClosed = true;
+    this.#rejectWaiting(storeClosed());
     const closed = this.#slots.map(async ({ connection, opening }) => {
       const open = connection ?? (await opening?.catch(() => null));
       await open?.close();
@@ -145,6 +147,7 @@ export class PostgresPool {
 
   /** Of the connections that are not leased. When the next answer of one is late, others are preferred. */
   #leastLoaded(): Slot {
+    if (this.#isClosed) throw storeClosed();
     let least: Slot | undefined;
     let leastLoad = Number.POSITIVE_INFINITY;
     for (const slot of this.#slots) {
@@ -226,6 +229,8 @@ export class PostgresPool {
     this.#notifyAwaiting();
   }
 }
+
+export const storeClosed = () => new StoreUnavailableError('the store is closed');
 
 /** Whether the server has answered, and opens no connection now: it serves those that are open. */
 const isRejected = (error: unknown): boolean =>

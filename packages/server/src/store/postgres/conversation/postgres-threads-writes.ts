@@ -3,18 +3,16 @@ import type { ProjectKey } from '../../../values/project-key.ts';
 import type { Change } from '../../changes/changes.ts';
 import {
   changedThread,
-  fixedOfThread,
-  groupError,
   isThreadAbsent,
   newThread,
-  requiredOfThread,
   type ThreadFields,
   threadChanges,
+  threadError,
 } from '../../conversation/conversation-writes.ts';
 import { UNCHANGED } from '../../outcomes.ts';
 import type { PutThreadOutcome, StoredThreadWrite, ThreadStore } from '../../ports/threads.ts';
 import { preconditionFailure } from '../../precondition.ts';
-import type { ConditionalContext, WriteContext } from '../../write-context.ts';
+import type { WriteContext } from '../../write-context.ts';
 import type { Row } from '../connections/postgres-connection.ts';
 import type { OnDatabase, Transaction } from '../connections/postgres-database.ts';
 import { LostRaceError } from '../connections/postgres-errors.ts';
@@ -53,17 +51,8 @@ export const putThread: OnDatabase<ThreadStore['put']> = (database, project, id,
     assertAlive(alive);
     const stored = toLockedThread(locked);
     assertLocked(stored, threadNo as number | null);
-    if (isThreadAbsent(stored, write)) return { kind: 'absent' };
-    const error =
-      stored === null ? requiredUnlessMatched(write, context) : fixedOfThread(stored, write, context);
+    const error = threadError(stored, () => status as Status | null, write, context);
     if (error !== null) return error;
-    const groupId = write.groupId ?? stored?.groupId;
-    // Without a group the thread is required to be there, and is not.
-    if (groupId === undefined) return { kind: 'stale' };
-    const unavailable = groupError(groupId, status as Status | null, write);
-    if (unavailable !== null) return unavailable;
-    const failure = preconditionFailure(context, stored?.revision ?? null);
-    if (failure !== null) return failure;
     if (stored === null) {
       const { thread, change } = await createThread(transaction, project, id, write, context);
       const record = recordCalls(project, [change], context);
@@ -83,9 +72,6 @@ export const putThread: OnDatabase<ThreadStore['put']> = (database, project, id,
 export function assertLocked(locked: LockedThread | null, found: number | null): void {
   if (found !== (locked?.threadNo ?? null)) throw new LostRaceError('the thread was created meanwhile');
 }
-
-const requiredUnlessMatched = (write: StoredThreadWrite, { ifMatch }: ConditionalContext) =>
-  ifMatch === undefined ? requiredOfThread(write) : null;
 
 const fieldColumns = ({ name, url, location, metadata, resolvedAt }: ThreadFields) =>
   [name, url, location, plainArray(listKeys(location)), metadata, resolvedAt] as const;

@@ -11,11 +11,11 @@ import {
   messageWriteOf,
   threadWriteOf,
 } from '../../conversation/transfer-conversation.ts';
-import { TransferError } from '../../ports/transfer.ts';
 import type { Column, ConversationRecord, RecordOf } from '../../transfer-records.ts';
-import { type Call, planEachTime, type Row } from '../connections/postgres-connection.ts';
+import { type Call, planEachTime } from '../connections/postgres-connection.ts';
 import { listKeys } from '../conversation/postgres-conversation-lists.ts';
 import { contentOf } from '../conversation/postgres-messages-columns.ts';
+import { rowNamed } from '../postgres-lists.ts';
 import { arraysOf, plainArray } from '../postgres-text.ts';
 
 /** The threads `t` of projects `p` in the order of their creation, without those that are still to be purged. */
@@ -43,40 +43,36 @@ const MAKE_CONVERSATIONS = planEachTime(`
     SELECT r.project_id, r.id FROM groups r WHERE r.project_id = w.project_id AND r.id = w.id OFFSET 0) AS g
   ON CONFLICT (project_id, group_id) DO NOTHING`);
 
-/** The number in each of these rows, by project and ID; null where there is no such row. */
-const numbersOf = (table: string, id: string, number: string) =>
-  planEachTime(`
-    SELECT found.number FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS w(project_id, id, position)
-      LEFT JOIN LATERAL (
-        SELECT r.${number} AS number FROM ${table} r WHERE r.project_id = w.project_id AND r.${id} = w.id OFFSET 0) AS found
-      ON TRUE
-    ORDER BY w.position`);
-const FIND_CONVERSATIONS = numbersOf('conversations', 'group_id', 'conversation_no');
-const FIND_THREADS = numbersOf('thread_ids', 'id', 'thread_no');
+/** The thread of each entry `w` of a list, by its ID. */
+const NAMED_THREAD = rowNamed('thread_ids', 'thread', 'r.thread_no', 'r.id = w.thread_id');
 
-const INSERT_THREADS = `
+const INSERT_THREADS = planEachTime(`
   WITH made AS (
     INSERT INTO threads (project_id, conversation_no, group_id, id, name, url, location, list_keys, metadata, resolved_at,
       created_at, revision)
-    SELECT w.project_id, w.conversation_no, w.group_id, w.id, w.name, w.url, w.location, w.list_keys::bigint[], w.metadata,
+    SELECT w.project_id, c.conversation_no, w.group_id, w.id, w.name, w.url, w.location, w.list_keys::bigint[], w.metadata,
       w.resolved_at, w.created_at, w.revision
-    FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-      $9::text[], $10::bigint[], $11::bigint[], $12::text[]) AS w(project_id, conversation_no, group_id, id, name, url,
-      location, list_keys, metadata, resolved_at, created_at, revision)
+    FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+      $9::bigint[], $10::bigint[], $11::text[]) AS w(project_id, group_id, id, name, url, location, list_keys, metadata,
+      resolved_at, created_at, revision)
+      ${rowNamed('conversations', 'c', 'r.conversation_no', 'r.group_id = w.group_id')}
     RETURNING project_id, id, thread_no)
-  INSERT INTO thread_ids (project_id, id, thread_no) SELECT project_id, id, thread_no FROM made`;
+  INSERT INTO thread_ids (project_id, id, thread_no) SELECT project_id, id, thread_no FROM made RETURNING 1`);
 
-const INSERT_PARTICIPANTS = `
+const INSERT_PARTICIPANTS = planEachTime(`
   INSERT INTO participants (project_id, thread_no, user_id, last_seen_at)
-  SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[])`;
+  SELECT w.project_id, thread.thread_no, w.user_id, w.last_seen_at
+  FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[]) AS w(project_id, thread_id, user_id, last_seen_at)
+    ${NAMED_THREAD}
+  RETURNING 1`);
 
 /** The position of a message is its number. */
-const INSERT_MESSAGES = `
+const INSERT_MESSAGES = planEachTime(`
   WITH w AS MATERIALIZED (
-    SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-      $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::integer[], $15::integer[]) AS w(project_id,
-      thread_no, seq, id, author_id, type, url, metadata, created_at, updated_at, deleted_at, revision, content,
-      markdown_length, content_bytes)),
+    SELECT w.*, thread.thread_no FROM unnest($1::uuid[], $2::text[], $3::integer[], $4::text[], $5::text[], $6::text[],
+      $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::integer[],
+      $15::integer[]) AS w(project_id, thread_id, seq, id, author_id, type, url, metadata, created_at, updated_at,
+      deleted_at, revision, content, markdown_length, content_bytes) ${NAMED_THREAD}),
   named AS (
     INSERT INTO message_ids (project_id, thread_no, created_at, seq, id)
     SELECT project_id, thread_no, created_at, seq, id FROM w),
@@ -85,15 +81,18 @@ const INSERT_MESSAGES = `
     SELECT project_id, thread_no, seq, created_at, seq FROM w)
   INSERT INTO messages (project_id, thread_no, seq, id, author_id, type, url, metadata, created_at, updated_at, deleted_at,
     revision, content, markdown_length, content_bytes, deleted, position, written_position)
-  SELECT w.*, w.deleted_at IS NOT NULL, w.seq, w.seq FROM w`;
+  SELECT project_id, thread_no, seq, id, author_id, type, url, metadata, created_at, updated_at, deleted_at,
+    revision, content, markdown_length, content_bytes, deleted_at IS NOT NULL, seq, seq FROM w
+  RETURNING 1`);
 
 const COUNT = planEachTime(`
   UPDATE threads t SET user_messages = t.user_messages + w.user_messages,
     action_messages = t.action_messages + w.action_messages, deleted_messages = t.deleted_messages + w.deleted_messages,
     last_message_at = greatest(t.last_message_at, w.last_message_at), next_seq = w.last_seq + 1, position = w.last_seq
-  FROM (SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::integer[], $4::integer[], $5::integer[], $6::bigint[],
-    $7::integer[]) OFFSET 0) AS w(project_id, thread_no, user_messages, action_messages, deleted_messages,
-    last_message_at, last_seq)
+  FROM (
+    SELECT w.*, thread.thread_no FROM unnest($1::uuid[], $2::text[], $3::integer[], $4::integer[], $5::integer[],
+      $6::bigint[], $7::integer[]) AS w(project_id, thread_id, user_messages, action_messages, deleted_messages,
+      last_message_at, last_seq) ${NAMED_THREAD} OFFSET 0) AS w
   WHERE t.project_id = w.project_id AND t.thread_no = w.thread_no`);
 
 /** The rows that follow from the other rows. */
@@ -115,7 +114,7 @@ export const DERIVE_CONVERSATIONS: readonly Call[] = [
 
 /** The records of one thread in a batch. */
 interface Counted {
-  readonly key: readonly [project: string, threadNo: number];
+  readonly key: readonly [project: string, thread: string];
   counts: MessageCounts;
   lastMessageAt: number;
   lastSeq: number;
@@ -123,104 +122,74 @@ interface Counted {
 
 const NONE: MessageCounts = { userMessages: 0, actionMessages: 0, deletedMessages: 0 };
 
+/** Makes the calls that write threads, participants and messages; the last one answers a row for each that it has inserted. */
 export class ConversationImport {
-  readonly #run: (call: Call) => Promise<Row[]>;
   readonly #keyOf: (record: ConversationRecord) => string;
   /** The number of the last message of the import. Numbers of a thread need only ascend. */
   #seq = 0;
 
-  constructor(run: (call: Call) => Promise<Row[]>, keyOf: (record: ConversationRecord) => string) {
-    this.#run = run;
+  constructor(keyOf: (record: ConversationRecord) => string) {
     this.#keyOf = keyOf;
   }
 
-  /** @throws TransferError; PostgreSQL's error where a record is there twice */
-  async insert(records: readonly ConversationRecord[]): Promise<void> {
-    await this.#insertThreads(records.filter((record) => record.type === 'thread'));
-    await this.#insertParticipants(records.filter((record) => record.type === 'participant'));
-    await this.#insertMessages(records.filter((record) => record.type === 'message'));
+  /** Of records of one type. */
+  callsFor(records: readonly ConversationRecord[]): Call[] {
+    return [
+      ...this.#threadCalls(records.filter((record) => record.type === 'thread')),
+      ...this.#participantCalls(records.filter((record) => record.type === 'participant')),
+      ...this.#messageCalls(records.filter((record) => record.type === 'message')),
+    ];
   }
 
-  async #insertThreads(records: readonly RecordOf<'thread'>[]): Promise<void> {
-    if (records.length === 0) return;
-    const groups = arraysOf(records.map((record) => [this.#keyOf(record), record.group]));
-    await this.#run([MAKE_CONVERSATIONS, ...groups]);
-    const conversations = await this.#numbers(FIND_CONVERSATIONS, 'group', records, groups);
-    const rows = records.map((record, index): Column[] => {
+  #threadCalls(records: readonly RecordOf<'thread'>[]): Call[] {
+    if (records.length === 0) return [];
+    const rows = records.map((record): Column[] => {
       const { name, url, location, metadata, resolvedAt } = newThread(
         threadWriteOf(record),
         record.created_at,
       );
       return [
-        ...[
-          this.#keyOf(record),
-          conversations[index] as number,
-          record.group,
-          record.id,
-          name,
-          url,
-          location,
-        ],
+        ...[this.#keyOf(record), record.group, record.id, name, url, location],
         ...[plainArray(listKeys(location)), metadata, resolvedAt, record.created_at, record.revision],
       ];
     });
-    await this.#run([INSERT_THREADS, ...arraysOf(rows)]);
+    const [keys, groups, ...others] = arraysOf(rows);
+    return [
+      [MAKE_CONVERSATIONS, keys, groups],
+      [INSERT_THREADS, keys, groups, ...others],
+    ];
   }
 
-  async #insertParticipants(records: readonly RecordOf<'participant'>[]): Promise<void> {
-    if (records.length === 0) return;
-    const threads = await this.#threads(records);
-    const rows = records.map((record, index): Column[] => [
-      ...[this.#keyOf(record), threads[index] as number, record.user, record.last_seen_at],
+  #participantCalls(records: readonly RecordOf<'participant'>[]): Call[] {
+    if (records.length === 0) return [];
+    const rows = records.map((record) => [
+      ...[this.#keyOf(record), record.thread, record.user, record.last_seen_at],
     ]);
-    await this.#run([INSERT_PARTICIPANTS, ...arraysOf(rows)]);
+    return [[INSERT_PARTICIPANTS, ...arraysOf(rows)]];
   }
 
-  async #insertMessages(records: readonly RecordOf<'message'>[]): Promise<void> {
-    if (records.length === 0) return;
-    const threads = await this.#threads(records);
+  #messageCalls(records: readonly RecordOf<'message'>[]): Call[] {
+    if (records.length === 0) return [];
     const counted = new Map<string, Counted>();
-    const rows = records.map((record, index): Column[] => {
+    const rows = records.map((record): Column[] => {
       const write = messageWriteOf(record);
-      const key = [this.#keyOf(record), threads[index] as number] as const;
+      const key = [this.#keyOf(record), record.thread] as const;
       this.#seq += 1;
       count(counted, key, write, this.#seq);
       const { type, url, metadata, deletedAt } = newMessage(write, write.createdAt);
       return [
         ...[...key, this.#seq, record.id, write.authorId, type, url, metadata],
-        ...[
-          write.createdAt,
-          write.updatedAt ?? null,
-          deletedAt,
-          record.revision,
-          ...contentColumns(write.content),
-        ],
+        ...[write.createdAt, write.updatedAt ?? null, deletedAt, record.revision],
+        ...contentColumns(write.content),
       ];
     });
     const sums = Array.from(counted.values(), ({ key, counts, lastMessageAt, lastSeq }): Column[] => [
       ...[...key, counts.userMessages, counts.actionMessages, counts.deletedMessages, lastMessageAt, lastSeq],
     ]);
-    const inserted = this.#run([INSERT_MESSAGES, ...arraysOf(rows)]);
-    await Promise.all([inserted, this.#run([COUNT, ...arraysOf(sums)])]);
-  }
-
-  #threads(records: readonly (RecordOf<'participant'> | RecordOf<'message'>)[]): Promise<number[]> {
-    const keys = records.map((record) => [this.#keyOf(record), record.thread]);
-    return this.#numbers(FIND_THREADS, 'thread', records, arraysOf(keys));
-  }
-
-  /** @throws TransferError for the first record that names what has none */
-  async #numbers(
-    sql: string,
-    what: string,
-    records: readonly ConversationRecord[],
-    keys: readonly string[],
-  ): Promise<number[]> {
-    const numbers = (await this.#run([sql, ...keys])).map(([number]) => number);
-    const missing = numbers.indexOf(null);
-    if (missing !== -1)
-      throw new TransferError(`there is no earlier record of the ${what}`, records[missing]);
-    return numbers as number[];
+    return [
+      [COUNT, ...arraysOf(sums)],
+      [INSERT_MESSAGES, ...arraysOf(rows)],
+    ];
   }
 }
 
@@ -230,7 +199,7 @@ function count(
   write: ImportedMessage,
   lastSeq: number,
 ): void {
-  const name = key.join();
+  const name = JSON.stringify(key);
   const { counts, lastMessageAt } = counted.get(name) ?? { counts: NONE, lastMessageAt: write.createdAt };
   counted.set(name, {
     key,

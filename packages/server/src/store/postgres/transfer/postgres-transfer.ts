@@ -24,10 +24,11 @@ import {
   type TransferRecord,
   tableColumns,
 } from '../../transfer-records.ts';
-import { type Call, PostgresConnection } from '../connections/postgres-connection.ts';
+import { type Call, PostgresConnection, planEachTime } from '../connections/postgres-connection.ts';
 import { toStoreFailure } from '../connections/postgres-errors.ts';
 import type { LongReads } from '../connections/postgres-snapshots.ts';
 import type { PostgresSettings } from '../connections/postgres-url.ts';
+import { rowNamed } from '../postgres-lists.ts';
 import { arraysOf, bytesArray } from '../postgres-text.ts';
 import { locationKey, pairKeys } from '../presence/postgres-location-keys.ts';
 import {
@@ -35,7 +36,6 @@ import {
   ConversationImport,
   DERIVE_CONVERSATIONS,
 } from './postgres-transfer-conversation.ts';
-import { requireReferences } from './postgres-transfer-references.ts';
 
 /** How long a transfer may take, in milliseconds: a day, for a large store and a slow reader. */
 const TIME_LIMIT_MS = 24 * 3_600_000;
@@ -55,11 +55,16 @@ const ROWS: Readonly<Record<RecordType, string>> = {
 
 const SQL_TYPES: Readonly<Record<string, string>> = { integer: 'bigint', boolean: 'boolean' };
 
-/** Inserts rows from an array for each of the columns, `name type` each. */
-function insertInto(table: string, columns: readonly string[]): string {
-  const names = columns.map((column) => column.split(' ')[0]);
-  const arrays = columns.map((column, index) => `$${index + 1}::${column.split(' ')[1]}[]`);
-  return `INSERT INTO ${table} (${names.join(', ')}) SELECT * FROM unnest(${arrays.join(', ')})`;
+/**
+ * Inserts rows from an array for each of the columns, `name type` each, where `named`, FROM items of a row `w`, are there. It
+ * answers a row for each.
+ */
+function insertInto(table: string, columns: readonly string[], ...named: readonly string[]): string {
+  const names = columns.map((column) => column.split(' ')[0]).join(', ');
+  const arrays = columns.map((column, index) => `$${index + 1}::${column.split(' ')[1]}[]`).join(', ');
+  return planEachTime(
+    `INSERT INTO ${table} (${names}) SELECT w.* FROM unnest(${arrays}) AS w(${names}) ${named.join(' ')} RETURNING 1`,
+  );
 }
 
 /** The columns that follow those of a record. */
@@ -78,13 +83,22 @@ const insertRows = (type: TableType): string =>
 const OF_MEMBER = ['project_id uuid', 'group_id text', 'user_id text'] as const;
 const INSERTS = {
   service_key: `INSERT INTO store_secrets (name, value) SELECT 'service_key', * FROM unnest($1::bytea[])
-    ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value RETURNING 1`,
   ...ofTables(insertRows),
-  members: insertInto('memberships', OF_MEMBER),
-  durable_presence: insertInto('durable_presence', [
-    ...[...OF_MEMBER, 'region_hash bytea', 'region text', 'location_hash bytea'],
-    ...['location text', 'updated_at bigint'],
-  ]),
+  members: insertInto(
+    'memberships',
+    OF_MEMBER,
+    rowNamed('groups', 'g', '1', 'r.id = w.group_id'),
+    rowNamed('users', 'u', '1', 'r.id = w.user_id'),
+  ),
+  durable_presence: insertInto(
+    'durable_presence',
+    [
+      ...[...OF_MEMBER, 'region_hash bytea', 'region text', 'location_hash bytea'],
+      ...['location text', 'updated_at bigint'],
+    ],
+    rowNamed('memberships', 'm', '1', 'r.group_id = w.group_id AND r.user_id = w.user_id'),
+  ),
   /** The pairs of a location are passed as the text of an array: the arrays of an array must have equal lengths. */
   pairs: `
     INSERT INTO durable_pairs (project_id, group_id, user_id, region_hash, pair_hash, pair_hashes, updated_at)
@@ -160,8 +174,15 @@ async function* exportRecords(longReads: LongReads): AsyncGenerator<TransferReco
 
 /** The records that are written as they are, in any order. */
 type WrittenRecord = Exclude<TransferRecord, ConversationRecord>;
-type WrittenType = WrittenRecord['type'];
-const isRow = (record: TransferRecord): record is WrittenRecord => !isOfConversation(record);
+
+/** What is wrong with a record that names what is not there. */
+const REFERENCES: Readonly<Record<string, string>> = {
+  members: 'the group, or one of the users, has no earlier record',
+  durable_presence: 'there is no earlier record of the membership',
+  thread: 'there is no earlier record of the group',
+  participant: 'there is no earlier record of the thread',
+  message: 'there is no earlier record of the thread',
+};
 
 /** A key that is taken, also by another row of the same statement. */
 const TWICE = new Set(['23505', '21000']);
@@ -177,6 +198,13 @@ function ofOneType(batch: readonly TransferRecord[]): TransferRecord[][] {
   return runs;
 }
 
+/** How the record contradicts others, if the error of its write says so. */
+function contradictionOf(record: TransferRecord, error: unknown): TransferError | null {
+  if (error instanceof TransferError) return error;
+  if (!(error instanceof DatabaseError) || !TWICE.has(error.code ?? '')) return null;
+  return new TransferError(`an earlier ${record.type} record is about the same`, record, error);
+}
+
 /** One transaction on a connection of its own. */
 class PostgresImport {
   readonly #connection: PostgresConnection;
@@ -187,10 +215,7 @@ class PostgresImport {
 
   constructor(connection: PostgresConnection) {
     this.#connection = connection;
-    this.#conversation = new ConversationImport(
-      (call) => this.#run(call),
-      (record) => this.#keyOf(record),
-    );
+    this.#conversation = new ConversationImport((record) => this.#keyOf(record));
   }
 
   async run(batches: AsyncIterable<readonly TransferRecord[]>): Promise<void> {
@@ -222,10 +247,8 @@ class PostgresImport {
       await this.#write(records);
       await this.#connection.control('RELEASE SAVEPOINT records', this.#until);
     } catch (error) {
-      if (!(error instanceof DatabaseError) || !TWICE.has(error.code ?? '')) throw error;
-      const [only, ...others] = records;
-      if (only !== undefined && others.length === 0)
-        throw new TransferError(`an earlier ${only.type} record is about the same`, only, error);
+      const contradiction = contradictionOf(records[0] as TransferRecord, error);
+      if (contradiction === null || records.length === 1) throw contradiction ?? error;
       // One by one, to find the record.
       await this.#connection.control('ROLLBACK TO SAVEPOINT records', this.#until);
       for (const record of records) await this.#insert([record]);
@@ -233,20 +256,25 @@ class PostgresImport {
   }
 
   async #write(records: readonly TransferRecord[]): Promise<void> {
-    const run = (call: Call) => this.#run(call);
-    await requireReferences(records, run, (record) => this.#keyOf(record));
-    const rows = records.filter(isRow);
-    const [row] = rows;
-    if (row !== undefined) await Promise.all(this.#callsFor(row.type, rows).map(run));
-    await this.#conversation.insert(records.filter(isOfConversation));
+    const calls = [
+      ...this.#callsFor(records.filter((record) => !isOfConversation(record))),
+      ...this.#conversation.callsFor(records.filter(isOfConversation)),
+    ];
+    const answers = await Promise.all(calls.map((call) => this.#run(call)));
+    const rows = records.flatMap((record) => (record.type === 'members' ? record.users : [record.type]));
+    const [first] = records as [TransferRecord];
+    if (answers.at(-1)?.length !== rows.length)
+      throw new TransferError(REFERENCES[first.type] as string, first);
   }
 
-  #callsFor(type: WrittenType, records: readonly WrittenRecord[]): Call[] {
+  #callsFor(records: readonly WrittenRecord[]): Call[] {
     const rows = records.flatMap((record) => this.#rowsOf(record));
-    if (type !== 'durable_presence') return [[INSERTS[type], ...arraysOf(rows)]];
+    const [first] = records;
+    if (first === undefined) return [];
+    if (first.type !== 'durable_presence') return [[INSERTS[first.type], ...arraysOf(rows)]];
     return [
-      [INSERTS.durable_presence, ...arraysOf(rows.map(presenceRow))],
       [INSERTS.pairs, ...arraysOf(rows.flatMap(pairRows))],
+      [INSERTS.durable_presence, ...arraysOf(rows.map(presenceRow))],
     ];
   }
 

@@ -3,13 +3,11 @@ import type { ProjectKey } from '../../../values/project-key.ts';
 import { columnsOf } from '../../columns.ts';
 import {
   changedThread,
-  fixedOfThread,
-  groupError,
   isThreadAbsent,
   type MessageCounts,
   newThread,
-  requiredOfThread,
   threadChanges,
+  threadError,
 } from '../../conversation/conversation-writes.ts';
 import { seenBy } from '../../conversation/shown-participants.ts';
 import { UNCHANGED } from '../../outcomes.ts';
@@ -92,7 +90,13 @@ export class ThreadWrites {
 
   readonly put: Write<ThreadStore['put']> = (project, id, write, context) => {
     const thread = this.find(project, id);
-    if (isThreadAbsent(thread, write)) return { kind: 'absent' };
+    const error = threadError(
+      thread,
+      (groupId) => this.groupStatus(project, groupId, thread),
+      write,
+      context,
+    );
+    if (error !== null) return error;
     return thread === null
       ? this.#create(project, id, write, context)
       : this.#change(project, thread, write, context);
@@ -169,17 +173,9 @@ export class ThreadWrites {
     write: StoredThreadWrite,
     context: ConditionalContext,
   ): PutThreadOutcome {
-    const missing = requiredOfThread(write);
-    if (missing !== null && context.ifMatch === undefined) return missing;
-    const { groupId, createdAt = context.now } = write;
-    // A group is missing only where `ifMatch` is given, and that fails.
-    if (groupId === undefined) return { kind: 'stale' };
-    const [groupNo, status] = (this.#statements.group.get(project, groupId) ?? [0, null]) as [
-      number,
-      Status | null,
-    ];
-    const failure = groupError(groupId, status, write) ?? preconditionFailure(context, null);
-    if (failure !== null) return failure;
+    const { createdAt = context.now } = write;
+    const groupId = write.groupId as string;
+    const [groupNo] = this.#statements.group.get(project, groupId) as [groupNo: number, status: Status];
     this.#freeId(project, id);
     const fields = newThread(write, context.now);
     const conversationNo = this.#conversationOf(groupNo);
@@ -216,12 +212,6 @@ export class ThreadWrites {
     write: StoredThreadWrite,
     context: ConditionalContext,
   ): PutThreadOutcome {
-    const { groupId = thread.groupId } = write;
-    const failure =
-      fixedOfThread(thread, write, context) ??
-      groupError(groupId, this.groupStatus(project, groupId, thread), write) ??
-      preconditionFailure(context, thread.revision);
-    if (failure !== null) return failure;
     const after = changedThread(thread, write, context.now);
     const changes = threadChanges({ group: thread.groupId, thread: thread.id }, thread, after);
     if (changes.length === 0) return UNCHANGED;
