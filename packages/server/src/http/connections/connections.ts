@@ -6,7 +6,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { http } from '../../values/node-http.ts';
 import { Pipeline } from '../pipeline.ts';
 import { answerClientError } from './client-errors.ts';
-import { closeLingering } from './lingering-close.ts';
+import { closeLingering, dropInput } from './lingering-close.ts';
 
 /**
  * Bytes of the request line with its headers. A location of 8 KiB takes 24 KiB in a query, and 100 IDs of 320 ASCII characters 32 KiB:
@@ -125,8 +125,13 @@ export class HttpConnections {
 
   #receive(listener: RequestListener, ...[request, response]: Parameters<RequestListener>): void {
     const connection = this.#connections.get(request.socket);
-    const before = connection?.latest ?? null;
-    if (connection === undefined || !this.#track(connection, response)) return;
+    if (connection === undefined) return;
+    const before = connection.latest;
+    if (!this.#track(connection, response)) {
+      // Node retains each request until the connection closes, and a stream may take hours.
+      dropInput(request.socket);
+      return;
+    }
     if (isFramingFaulty(request)) response.shouldKeepAlive = false;
     const handle = () => {
       // Pipelined requests that arrived together are all tracked before the first of them is answered.
