@@ -8,7 +8,7 @@ import type { ServiceError } from '../../core/service-error.ts';
 import type { SessionRequest, Watcher } from '../../realtime/sessions/stream-request.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { doneFrame, endedFrame, expiringFrame, rejectedFrame } from '../../wire/socket-frames.ts';
-import { loggedAnswer } from '../error-answer.ts';
+import { errorAnswer } from '../error-answer.ts';
 import type { LoggedRequest } from '../logged-request.ts';
 import { callersWords } from '../older-names.ts';
 import { RateLimitError } from '../rate-limit.ts';
@@ -288,7 +288,7 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
     if (this.#ending !== null) return;
     const { services } = this.#parts;
     const op = typeof frame.op === 'string' ? frame.op.slice(0, 20) : undefined;
-    const answer = loggedAnswer(error, { socketOp: op, ...this.#logged }, services.log);
+    const answer = errorAnswer(error, { socketOp: op, ...this.#logged }, services.log);
     const visible = callersWords({ body: frame, caller })(answer);
     this.writer.send(rejectedFrame(refOf(frame), visible));
     if (answer.status === 429 && !(answer instanceof RateLimitError))
