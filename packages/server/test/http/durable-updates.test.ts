@@ -91,7 +91,7 @@ async function loggedIn({ app, call, clock }: AppCase): Promise<SocketClient> {
   return socket;
 }
 
-test('of two durable updates the second one counts, also where its token would be verified sooner', () => {
+test('the second one of two durable updates counts, also where its token would be verified sooner', () => {
   const first = Promise.withResolvers<void>();
   let gate: Promise<void> | null = null;
   const isRead = Promise.withResolvers<void>();
