@@ -44,7 +44,8 @@ export async function createServices(
 ) {
   const { store, presence, broker } = engine;
   const { presenceTtlSeconds, presenceMergeMs, changesSeconds } = settings;
-  const pageTokens = new PageTokens(await store.sessions.serviceKey());
+  const serviceKey = await store.sessions.serviceKey();
+  const pageTokens = new PageTokens(serviceKey);
   const failures = new FailureLog(processLog, clock);
   const { log } = failures;
   const eligibility = new EligibilityCache({ store, broker, clock });
@@ -72,8 +73,8 @@ export async function createServices(
   const sender = new AttemptSender(clock, new HostLookup(addressRules), tracing);
   const webhookDeliveries = new WebhookDeliveries({ ...dependencies, sender });
   const webhookTests = new WebhookTests({ ...dependencies, sender });
-  const authenticator = createAuthenticator({ store, broker, clock });
-  const tokens = new TokenService({ ...dependencies, issuer: createTokenIssuer(store) });
+  const authenticator = createAuthenticator({ store, broker, clock, serviceKey });
+  const tokens = new TokenService({ ...dependencies, issuer: createTokenIssuer(store, serviceKey) });
   const sweeps = new PresenceSweeps(dependencies);
   const endRetention = startChangeRetention({ store, clock, log, changesSeconds });
   const streams = new PresenceHub({ ...dependencies, mergeMs: presenceMergeMs });

@@ -4,7 +4,6 @@ import { CLOCK_TOLERANCE_MS } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
 import type { Jwt } from './jwt.ts';
 import type { Resolver, Verified } from './resolver.ts';
-import { serviceKeyOf } from './service-key.ts';
 import { isSignedWith } from './signature.ts';
 import { tokenLife } from './token-life.ts';
 
@@ -16,21 +15,20 @@ const invalid = () =>
 const expired = () =>
   tokenFailure('expired_access_token', 'the access token is expired or revoked; request another one');
 
-export function accessTokenResolver(store: Store): Resolver<Verified<Caller>> {
-  const serviceKey = serviceKeyOf(store);
-  return (token, now) =>
+export const accessTokenResolver =
+  (store: Store, serviceKey: Uint8Array): Resolver<Verified<Caller>> =>
+  (token, now) =>
     Object.hasOwn(token.claims, SESSION_CLAIM) ? callerOf(store, serviceKey, token, now) : null;
-}
 
 /** The signature is checked first: the error of another service's token does not depend on its life. */
 async function callerOf(
   store: Store,
-  serviceKey: () => Promise<Uint8Array>,
+  serviceKey: Uint8Array,
   token: Jwt,
   now: number,
 ): Promise<Verified<Caller>> {
   const sessionId = token.claims[SESSION_CLAIM];
-  if (typeof sessionId !== 'string' || !isSignedWith(token, await serviceKey())) throw invalid();
+  if (typeof sessionId !== 'string' || !isSignedWith(token, serviceKey)) throw invalid();
   const life = tokenLife(token.claims, now);
   // Before the session is read, because ended sessions are deleted after a while.
   if (life.state === 'ended') throw expired();

@@ -19,16 +19,18 @@ interface Parts {
   readonly store: Store;
   readonly broker: Broker;
   readonly clock: Clock;
+  /** The key that signs access tokens. */
+  readonly serviceKey: Uint8Array;
 }
 
 /** Reads the Authorization header of every request. Changes that the broker publishes take effect at once, others within a second. */
-export function createAuthenticator({ store, broker, clock }: Parts) {
+export function createAuthenticator({ store, broker, clock, serviceKey }: Parts) {
   const projects = new KnownProjects(store.projects, clock);
   const data = cached<Caller, Verified<Caller>>(clock, [
     rejectClientToken,
     projectTokenResolver(projects, PROJECT_TOKEN),
     projectTokenResolver(projects, APP_TOKEN),
-    accessTokenResolver(store),
+    accessTokenResolver(store, serviceKey),
   ]);
   const client = cached<AuthenticatedClient, VerifiedOfProject<AuthenticatedClient>>(clock, [
     clientTokenResolver(projects),

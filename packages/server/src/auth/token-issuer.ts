@@ -4,12 +4,10 @@ import type { Store } from '../store/store.ts';
 import { parseJwt } from './jwt.ts';
 import { APP_TOKEN, verifyProjectToken } from './project-token.ts';
 import { isClientToken } from './resolver.ts';
-import { serviceKeyOf } from './service-key.ts';
 import { mintAccessToken } from './sign.ts';
 
 /** Signs access tokens with the service's own key, for those who present an app token. */
-export function createTokenIssuer(store: Store): TokenIssuer {
-  const serviceKey = serviceKeyOf(store);
+export function createTokenIssuer(store: Store, serviceKey: Uint8Array): TokenIssuer {
   return {
     async projectOfAppToken(signedAppToken, now) {
       const token = parseJwt(signedAppToken);
@@ -18,6 +16,6 @@ export function createTokenIssuer(store: Store): TokenIssuer {
       }
       return (await verifyProjectToken(store.projects, APP_TOKEN, token, now)).project;
     },
-    signAccessToken: async (sessionId, issuedAt) => mintAccessToken(sessionId, await serviceKey(), issuedAt),
+    signAccessToken: (sessionId, issuedAt) => mintAccessToken(sessionId, serviceKey, issuedAt),
   };
 }

@@ -79,7 +79,6 @@ export class Application {
 
   /** Whether a request becomes a WebSocket. One that cannot gets its error as a request like any other. */
   accepts(request: IncomingMessage): boolean {
-    if (request.headers.upgrade?.toLowerCase() !== 'websocket') return false;
     try {
       const exchange = this.#upgradeOf(request);
       const { route } = exchange;
@@ -94,7 +93,7 @@ export class Application {
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const exchange = this.#upgradeOf(request);
-    exchange.span = this.#beginSpan(request, exchange.id, exchange.startedAt);
+    exchange.span = this.#beginSpan(exchange);
     exchange.route?.operation.upgrade?.open(exchange, socket, head, this.#services);
     this.#observe(exchange, 101);
   }
@@ -108,36 +107,34 @@ export class Application {
 
   readonly handle = (request: IncomingMessage, response: ServerResponse): void => {
     const exchange = new RoutedExchange(request, response);
-    const span = this.#beginSpan(request, exchange.id, exchange.startedAt);
+    const span = this.#beginSpan(exchange);
     if (span !== null) {
       exchange.span = span;
       // The connection can end before the answer.
       response.once('close', () => span.end({ route: exchange.path, status: null }));
     }
-    runWithin(span, () => this.#begin(exchange));
+    this.#attempt(exchange, () => {
+      this.#router.match(exchange);
+      requireKnownExpectation(request);
+      this.#dispatch(exchange);
+    });
   };
 
-  #begin(exchange: RoutedExchange): void {
+  /** Runs a step of a request as a part of its trace, and answers a failure. */
+  #attempt(exchange: RoutedExchange, step: () => void): void {
     try {
-      this.#router.match(exchange);
-      requireKnownExpectation(exchange.request);
-      this.#dispatch(exchange);
+      runWithin(exchange.span, step);
     } catch (error) {
       this.#fail(exchange, error);
     }
   }
 
-  #beginSpan(request: IncomingMessage, id: string, begun: number): ServerSpan | null {
+  #beginSpan({ request, id, startedAt: begun }: RoutedExchange): ServerSpan | null {
     const { tracing } = this.#services;
     if (tracing === null) return null;
     const { method = '', headers } = request;
-    return tracing.request({
-      parent: readTraceparent(headers.traceparent),
-      id,
-      method,
-      path: pathOf(request),
-      begun,
-    });
+    const parent = readTraceparent(headers.traceparent);
+    return tracing.request({ parent, id, method, path: pathOf(request), begun });
   }
 
   #dispatch(exchange: RoutedExchange): void {
@@ -182,17 +179,11 @@ export class Application {
     if (expectsContinue(request)) exchange.response.writeContinue();
     receiveBody(request, body, route.bodyMaxBytes, (failure) => {
       // The events of a body are not part of what began the request.
-      runWithin(exchange.span, () => this.#received(exchange, route, failure));
+      this.#attempt(exchange, () => {
+        if (failure !== null) throw failure;
+        this.#check(exchange, route);
+      });
     });
-  }
-
-  #received(exchange: RoutedExchange, route: Route, failure: Error | null): void {
-    try {
-      if (failure !== null) throw failure;
-      this.#check(exchange, route);
-    } catch (thrown) {
-      this.#fail(exchange, thrown);
-    }
   }
 
   #check(exchange: RoutedExchange, route: Route): void {
@@ -210,14 +201,10 @@ export class Application {
 
   /** Continues with the value of a promise. A failure of either is answered. */
   #after<T>(exchange: RoutedExchange, promise: Promise<T>, next: (value: T) => void): void {
-    const fail = (error: unknown) => this.#fail(exchange, error);
-    promise.then((value) => {
-      try {
-        next(value);
-      } catch (error) {
-        fail(error);
-      }
-    }, fail);
+    promise.then(
+      (value) => this.#attempt(exchange, () => next(value)),
+      (error) => this.#fail(exchange, error),
+    );
   }
 
   #answer(exchange: RoutedExchange, route: Route, reply: Reply): void {
@@ -237,11 +224,7 @@ export class Application {
       exchange.writeHead(route.status, null);
       exchange.response.end();
     } else {
-      let isObserved = false;
-      const observe = () => {
-        if (!isObserved) this.#observe(exchange, route.status);
-        isObserved = true;
-      };
+      const observe = () => void this.#observe(exchange, route.status);
       // The span ends with the connection, before the writing is known to have ended.
       exchange.response.once('finish', observe);
       exchange.writeHead(route.status, null);
@@ -251,8 +234,9 @@ export class Application {
 
   #fail(exchange: RoutedExchange, error: unknown): void {
     const { log } = this.#services;
+    const { request, path, logged } = exchange;
     try {
-      const answer = errorAnswer(error, exchange, log);
+      const answer = errorAnswer(error, { method: request.method, route: path ?? undefined, ...logged }, log);
       exchange.received?.release();
       if (exchange.response.headersSent) throw error;
       const visible = callersWords(exchange)(answer);
@@ -262,7 +246,7 @@ export class Application {
       this.#observe(exchange, answer.status).failed(visible.code);
       exchange.send(answer.status, errorBody(visible));
     } catch (err) {
-      log.error({ err, ...exchange.logged }, 'a request could not be answered; its connection is closed');
+      log.error({ err, ...logged }, 'a request could not be answered; its connection is closed');
       exchange.response.destroy();
     }
   }

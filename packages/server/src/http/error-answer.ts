@@ -4,17 +4,12 @@ import { tokenFailure } from '../core/clients/token-failure.ts';
 import { PartlyAppliedError } from '../core/presence/presence-service.ts';
 import { retryLater, ServiceError } from '../core/service-error.ts';
 import { ProjectGoneError, StoreUnavailableError } from '../values/engine-errors.ts';
-import type { Exchange } from './exchange.ts';
 
 /**
  * Makes the answer to a failure; no other code does. For an error that is not in the vocabulary the caller gets a fixed
- * message, and the log gets the cause and the request.
+ * message, and the log gets the cause and the request, which `context` describes.
  */
-export const errorAnswer = (error: unknown, { request: { method }, path, logged }: Exchange, log: Logger) =>
-  loggedAnswer(error, { method, route: path ?? undefined, ...logged }, log);
-
-/** The same for a request that `context` describes in the log. */
-export function loggedAnswer(error: unknown, context: object, log: Logger): ServiceError {
+export function errorAnswer(error: unknown, context: object, log: Logger): ServiceError {
   const answer = knownError(error);
   if (answer === null || error instanceof StoreUnavailableError)
     log.error({ err: error, ...context }, 'a request failed');

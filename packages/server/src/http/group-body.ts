@@ -4,34 +4,19 @@ import { groupAfterMembers, groupBeforeMembers } from '../wire/presenters.ts';
 import type { Pieces } from './reply.ts';
 
 /** A group with its members; in pieces where they are many. */
-export function groupBody(group: GroupRecord): string | Promise<Pieces> {
+export function groupBody(group: GroupRecord): string | Pieces {
   const { members } = group;
   if (typeof members === 'string') return groupBeforeMembers(group) + members + groupAfterMembers(group);
-  return groupPieces(group, members);
+  return { pieces: pieces(group, members), release: () => releaseMembers(group) };
 }
 
-/** The first piece is read here, so that a failure has a status. */
-async function groupPieces(group: GroupRecord, members: AsyncIterable<Json>): Promise<Pieces> {
-  const iterator = members[Symbol.asyncIterator]();
-  const { value: first = '' } = await iterator.next();
-  return { pieces: pieces(group, first, iterator), release: () => iterator.return?.() };
-}
-
-async function* pieces(
-  group: GroupRecord,
-  first: Json,
-  rest: AsyncIterator<Json>,
-): AsyncGenerator<string, void, void> {
-  yield groupBeforeMembers(group) + first;
-  for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
+async function* pieces(group: GroupRecord, members: AsyncIterable<Json>): AsyncGenerator<string, void, void> {
+  yield groupBeforeMembers(group);
+  yield* members;
   yield groupAfterMembers(group);
 }
 
-/** Releases what the store retains for a member list that is not read. */
+/** Releases what the store retains for a member list that is not read to its end. */
 export async function releaseMembers({ members }: GroupRecord): Promise<void> {
-  if (typeof members === 'string') return;
-  const iterator = members[Symbol.asyncIterator]();
-  // An iterator that was never started has nothing to end.
-  await iterator.next();
-  await iterator.return?.();
+  if (typeof members !== 'string') await members[Symbol.asyncIterator]().return?.();
 }

@@ -18,19 +18,19 @@ export const TAKEN_OVER = Symbol('taken over');
 export type Reply = string | Uint8Array | Pieces | typeof NOT_MODIFIED | typeof TAKEN_OVER;
 
 /**
- * Writes the pieces as the body, and calls `ended`, also where the client disconnects before the end. A failure on the way is
- * logged instead and breaks the connection, because the status has been sent.
+ * Writes the pieces as the body. Calls `disconnected` where the client disconnects before the end. A failure on the way is
+ * logged and breaks the connection, because the status has been sent.
  */
 export function writePieces(
   exchange: Exchange,
   { pieces, release }: Pieces,
   log: Logger,
-  ended: () => void,
+  disconnected: () => void,
 ): void {
   pipeline(Readable.from(asLine(pieces), { highWaterMark: 1 }), exchange.response, (err) => {
     release();
-    if (!err || err.code === 'ERR_STREAM_PREMATURE_CLOSE') ended();
-    else
+    if (err?.code === 'ERR_STREAM_PREMATURE_CLOSE') disconnected();
+    else if (err)
       log.error(
         { err, ...exchange.logged },
         'an answer broke off after its status was sent; its connection is closed, the client can repeat it',

@@ -10,12 +10,7 @@ import {
 } from '@rollcall/protocol';
 import type { Caller } from '../core/caller.ts';
 import { ServiceError } from '../core/service-error.ts';
-import {
-  type ErrorsByStep,
-  mergeErrors,
-  rejectInvalidWrite,
-  validationError,
-} from '../core/validation-error.ts';
+import { mergeErrors, rejectInvalidWrite, validationError } from '../core/validation-error.ts';
 import { isLargeBody } from './bodies/body-memory.ts';
 import { type BodyReading, bodyOf } from './bodies/body-reading.ts';
 import { type BodyRules, LARGE_BODIES } from './bodies/large-bodies.ts';
@@ -34,7 +29,7 @@ export type RequestCheck = (exchange: Exchange) => Promise<void> | undefined;
 /** The check of one part of a request. */
 type Part = (exchange: Exchange, errors: ValidationErrors) => void;
 
-/** For the errors of the next part: parts without errors leave the same object. Null where a part had some, or has thrown. */
+/** For the next request: one without errors leaves the same object. Null where one had some, or has thrown. */
 let unused: ValidationErrors | null = null;
 
 /**
@@ -44,32 +39,29 @@ let unused: ValidationErrors | null = null;
 export function requestCheck(operation: AnyOperation, services: HttpServices): RequestCheck {
   const { path, body, list, creation } = operation;
   const querySchema = operation.query ?? NOTHING;
-  const query = queryCheck(querySchema);
+  const checkQuery = queryCheck(querySchema);
   const queryRequired = querySchema.required !== undefined;
-  const pathIds = path.includes(':') ? pathCheck(path) : null;
-  const parse = body === undefined ? null : body.isRaw === true ? takeBytes : bodyCheck(operation);
-  const page = list === undefined ? null : pageCheck(list, services);
-  const rule: Part | null =
-    operation.rule === undefined ? null : (exchange, errors) => operation.rule?.(exchange, errors, services);
+  const checkIds = pathCheck(path);
+  const checkBody = body === undefined ? null : body.isRaw === true ? takeBytes : bodyCheck(operation);
+  const checkPage = list === undefined ? null : pageCheck(list, services);
 
-  const finish = (exchange: Exchange, bodyErrors: ValidationErrors | null): Promise<never> | undefined => {
-    let errors = bodyErrors;
-    const pathErrors = pathIds === null ? null : collect(pathIds, exchange, null, inPath);
-    if (pathErrors !== null) {
-      errors ??= new ValidationErrors();
-      mergeErrors(errors, pathErrors);
-    }
-    if (queryRequired || exchange.rawQuery !== NO_QUERY) errors = collect(query, exchange, errors, inQuery);
+  const finish = (exchange: Exchange, errors: ValidationErrors): Promise<never> | undefined => {
+    const bodyErrors = errors.invalid.count;
+    checkIds(exchange, errors);
+    const hasIds = errors.invalid.count === bodyErrors;
+    if (queryRequired || exchange.rawQuery !== NO_QUERY) checkQuery(exchange, errors);
     else exchange.query = NO_QUERY;
-    if (page !== null) errors = collect(page, exchange, errors);
+    checkPage?.(exchange, errors);
     // A rule would report as missing what is in the malformed query.
-    if (rule !== null && !(exchange.rawQuery instanceof MalformedQuery))
-      errors = collect(rule, exchange, errors);
-    if (errors === null) return undefined;
+    if (!(exchange.rawQuery instanceof MalformedQuery)) operation.rule?.(exchange, errors, services);
+    if (errors.clean) {
+      unused = errors;
+      return undefined;
+    }
     if (creation !== undefined) {
       const condition = operation.conditions === undefined ? {} : precondition(exchange.headers);
       // What has an ID that is none does not exist, and PostgreSQL takes no NUL.
-      const isThere = async () => pathErrors === null && (await creation.exists(exchange, services));
+      const isThere = async () => hasIds && (await creation.exists(exchange, services));
       return rejectInvalidWrite(exchange.body as object, creation.required, condition, errors, isThere);
     }
     if (operation.rejectInvalid === undefined) throw validationError(errors);
@@ -83,30 +75,11 @@ export function requestCheck(operation: AnyOperation, services: HttpServices): R
       const reading = services.bodyThreads.read(project, body.large, received);
       return reading.then((read) => finish(exchange, takeReading(exchange, read)));
     }
-    return finish(exchange, parse === null ? null : collect(parse, exchange, null));
+    const errors = unused ?? new ValidationErrors();
+    unused = null;
+    checkBody?.(exchange, errors);
+    return finish(exchange, errors);
   };
-}
-
-const inPath = (field: string) => `${field} in the path`;
-const inQuery = (name: string) => `query parameter ${name}`;
-
-/** Runs the check of one part, and adds its errors to those of the parts before it. */
-function collect(
-  check: Part,
-  exchange: Exchange,
-  before: ValidationErrors | null,
-  rename?: (path: string) => string,
-): ValidationErrors | null {
-  const errors = unused ?? new ValidationErrors();
-  unused = null;
-  check(exchange, errors);
-  if (errors.clean) {
-    unused = errors;
-    return before;
-  }
-  const all = before ?? new ValidationErrors();
-  mergeErrors(all, errors as ErrorsByStep, rename);
-  return all;
 }
 
 /** An ID of printable ASCII, as nearly all are, is valid; the whole pattern costs several times more. */
@@ -118,8 +91,9 @@ function pathCheck(path: string): Part {
   return ({ params }, errors) => {
     for (const name of names) {
       const value = params[name];
-      if (value === undefined) errors.invalid.add(name, ESCAPES_EXPECTED);
-      else if (!ASCII_ID.test(value) && !isId(value)) errors.invalid.add(name, String(Id.description));
+      if (value === undefined) errors.invalid.add(`${name} in the path`, ESCAPES_EXPECTED);
+      else if (!ASCII_ID.test(value) && !isId(value))
+        errors.invalid.add(`${name} in the path`, String(Id.description));
     }
   };
 }
@@ -129,11 +103,17 @@ function queryCheck(schema: ObjectSchema): Part {
   return (exchange, errors) => {
     const { rawQuery } = exchange;
     if (rawQuery instanceof MalformedQuery) {
-      errors.invalid.add(rawQuery.parameter, ESCAPES_EXPECTED);
+      errors.invalid.add(inQuery(rawQuery.parameter), ESCAPES_EXPECTED);
       exchange.query = NO_QUERY;
-    } else exchange.query = read(rawQuery, errors);
+    } else {
+      const queryErrors = new ValidationErrors();
+      exchange.query = read(rawQuery, queryErrors);
+      if (!queryErrors.clean) mergeErrors(errors, queryErrors, inQuery);
+    }
   };
 }
+
+const inQuery = (name: string) => `query parameter ${name}`;
 
 /** Sets the list, whose name is per project, and the page of the query's `limit` and `token`. */
 function pageCheck(
@@ -180,12 +160,11 @@ function jsonObject(bytes: Uint8Array | undefined): object {
   }
 }
 
-/** Sets the body that a thread has read; returns its validation errors, or null where there are none. */
-function takeReading(exchange: Exchange, reading: BodyReading): ValidationErrors | null {
+/** Sets the body that a thread has read, and returns its validation errors. */
+function takeReading(exchange: Exchange, reading: BodyReading): ValidationErrors {
   if (reading.type === 'malformed') throw new ServiceError('invalid_request', reading.message);
   exchange.body = bodyOf(reading);
-  if (reading.type === 'read') return null;
   const errors = new ValidationErrors();
-  mergeErrors(errors, reading.errors);
+  if (reading.type === 'invalid') mergeErrors(errors, reading.errors);
   return errors;
 }

@@ -47,13 +47,9 @@ export class RequestMetrics {
     name: 'rollcall_http_errors_total',
     help: 'Answers with an error, by its code',
   });
-  readonly #routes = new Map<string, RouteSeries>();
 
-  /** The series of a route: always the same one. */
+  /** The series of a route, which the caller retains. */
   route(method: string, route: string): RouteSeries {
-    const name = `${method} ${route}`;
-    const series = this.#routes.get(name) ?? new RouteSeries(this, { method, route });
-    this.#routes.set(name, series);
-    return series;
+    return new RouteSeries(this, { method, route });
   }
 }

@@ -35,6 +35,7 @@ function createRoute(operation: AnyOperation, path: string, services: HttpServic
   const maxBytes = body === undefined ? 0 : maxBytesOf(body);
   if (isLargeBody(maxBytes) && body?.large === undefined && body?.isRaw !== true)
     throw new Error(`${operation.id} would read large bodies on the event loop`);
+  const series = requests.route(method, path);
   return {
     operation,
     path,
@@ -44,8 +45,8 @@ function createRoute(operation: AnyOperation, path: string, services: HttpServic
     takesBody: body !== undefined,
     bodyMaxBytes: Math.min(settings.bodyLimitBytes, maxBytes),
     check: requestCheck(operation, services),
-    series: requests.route(method, path),
-    headSeries: method === 'GET' ? requests.route('HEAD', path) : requests.route(method, path),
+    series,
+    headSeries: method === 'GET' ? requests.route('HEAD', path) : series,
   };
 }
 

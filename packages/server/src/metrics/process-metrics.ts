@@ -79,55 +79,44 @@ async function mostFiles(): Promise<number | readonly Sample[]> {
   return most === undefined ? [] : Number(most);
 }
 
-/** The measures of the delay of the event loop, and what they mean. */
-const LAGS = {
-  min: 'Least delay of the event loop since the last reading',
-  max: 'Longest delay of the event loop since the last reading',
-  mean: 'Mean delay of the event loop since the last reading',
-  stddev: 'Standard deviation of the delay of the event loop',
-  p50: 'Median delay of the event loop since the last reading',
-  p90: '90th percentile of the delay of the event loop',
-  p99: '99th percentile of the delay of the event loop',
+type Delays = ReturnType<typeof monitorEventLoopDelay>;
+
+/** The measures of the delay of the event loop, in nanoseconds, and what they mean. */
+const LAGS: Readonly<Record<string, readonly [help: string, read: (delays: Delays) => number]>> = {
+  min: ['Least delay of the event loop since the last reading', ({ min }) => min],
+  max: ['Longest delay of the event loop since the last reading', ({ max }) => max],
+  mean: ['Mean delay of the event loop since the last reading', ({ mean }) => mean],
+  stddev: ['Standard deviation of the delay of the event loop', ({ stddev }) => stddev],
+  p50: ['Median delay of the event loop since the last reading', (delays) => delays.percentile(50)],
+  p90: ['90th percentile of the delay of the event loop', (delays) => delays.percentile(90)],
+  p99: ['99th percentile of the delay of the event loop', (delays) => delays.percentile(99)],
 };
 
-/** In seconds. */
-type Lag = Readonly<Record<keyof typeof LAGS, number>>;
-
 /**
- * Reads the delays since the reading before. Within {@link LAG_WINDOW_MS} of it the answer is the same, so that all metrics
- * of a scrape, and two Prometheus servers that scrape at the same time, get those of one window. Null before the first sample.
+ * Reads a measure of the delays since the reading before, in seconds. Within {@link LAG_WINDOW_MS} of it the answer is the same, so
+ * that all metrics of a scrape, and two Prometheus servers that scrape at the same time, get those of one window. NaN before the
+ * first sample.
  */
-function lagReader(): () => Lag | null {
+function lagReader(): (name: string) => number {
   const delays = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
   delays.enable();
-  let known: { readonly at: number; readonly lag: Lag } | null = null;
-  return () => {
+  const lags = new Map<string, number>();
+  let readAt = Number.NEGATIVE_INFINITY;
+  return (name) => {
     const now = performance.now();
-    if ((known !== null && now - known.at < LAG_WINDOW_MS) || delays.count === 0) return known?.lag ?? null;
-    const percentile = (share: number) => delays.percentile(share) / NANOSECONDS;
-    const lag = {
-      min: delays.min / NANOSECONDS,
-      max: delays.max / NANOSECONDS,
-      mean: delays.mean / NANOSECONDS,
-      stddev: delays.stddev / NANOSECONDS,
-      p50: percentile(50),
-      p90: percentile(90),
-      p99: percentile(99),
-    };
-    delays.reset();
-    known = { at: now, lag };
-    return lag;
+    if (now - readAt >= LAG_WINDOW_MS && delays.count > 0) {
+      for (const [of, [, read]] of Object.entries(LAGS)) lags.set(of, read(delays) / NANOSECONDS);
+      delays.reset();
+      readAt = now;
+    }
+    return lags.get(name) ?? Number.NaN;
   };
 }
 
 function eventLoop(): Metric[] {
   const readLag = lagReader();
   const lags = Object.entries(LAGS).map(
-    ([name, help]) =>
-      [
-        `nodejs_eventloop_lag_${name}_seconds`,
-        [help, () => readLag()?.[name as keyof Lag] ?? Number.NaN],
-      ] as const,
+    ([name, [help]]) => [`nodejs_eventloop_lag_${name}_seconds`, [help, () => readLag(name)]] as const,
   );
   const lagNow = async () => {
     const begun = performance.now();

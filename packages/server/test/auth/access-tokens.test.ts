@@ -158,7 +158,7 @@ test('ended sessions are removed at the start, also by a server that never runs 
     const { store, broker, clock, writes, project } = auth;
     await store.sessions.create(project.key, { id: 'ended', expiresAt: clock.now() }, CONTEXT);
     clock.jump(DAY_MS);
-    const issuer = createTokenIssuer(store);
+    const issuer = createTokenIssuer(store, auth.serviceKey);
     new TokenService({ store, broker, clock, writes, issuer }).close();
     // Writes are done in order, so that the sweep has ended when this has.
     await store.sessions.create(project.key, { id: 'later', expiresAt: clock.now() }, CONTEXT);
@@ -203,7 +203,7 @@ test('an access token is revoked even when the broker cannot notify the other pr
   withAuth(async (auth) => {
     const { store, clock, authenticator } = auth;
     const cutOff = { ...auth.broker, publish: () => Promise.reject(new Error('cut off')) };
-    const issuer = createTokenIssuer(store);
+    const issuer = createTokenIssuer(store, auth.serviceKey);
     const tokens = new TokenService({ store, clock, broker: cutOff, writes: auth.writes, issuer });
     const header = `Bearer ${(await tokens.authorize(appToken(auth), null)).accessToken}`;
     await tokens.revoke({ ...(await authenticator.authenticate(header)), ...BY_TEST });

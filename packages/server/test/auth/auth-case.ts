@@ -30,6 +30,7 @@ export const PROJECT = {
 /** The services of tokens, on the embedded engine. */
 export interface AuthCase {
   readonly store: Store;
+  readonly serviceKey: Uint8Array;
   readonly broker: Broker;
   readonly presence: PresenceStore;
   readonly clock: MovedClock;
@@ -49,12 +50,14 @@ export async function withAuth(body: (auth: AuthCase) => Promise<void>): Promise
   const store = await openSqliteStore({ dataDir: directory.path });
   const broker = createMemoryBroker();
   const presence = createMemoryPresence();
-  const authenticator = createAuthenticator({ store, broker, clock });
+  const serviceKey = await store.sessions.serviceKey();
+  const authenticator = createAuthenticator({ store, broker, clock, serviceKey });
   const log = pino({ level: 'silent' });
   const eligibility = new EligibilityCache({ store, broker, clock });
   const changeOrdering = { written: () => {} };
   const writes = new StoreWrites({ store, presence, broker, eligibility, clock, log, changeOrdering });
-  const tokens = new TokenService({ store, broker, clock, writes, issuer: createTokenIssuer(store) });
+  const issuer = createTokenIssuer(store, serviceKey);
+  const tokens = new TokenService({ store, broker, clock, writes, issuer });
   const projects = new ProjectService({ store, presence, broker, clock, log, writes });
   try {
     await store.customers.create(CUSTOMER);
@@ -62,7 +65,8 @@ export async function withAuth(body: (auth: AuthCase) => Promise<void>): Promise
     assert.equal(made.kind, 'created');
     const { project } = made as { project: ProjectRecord };
     const seconds = () => Math.floor(clock.now() / 1_000);
-    await body({ store, broker, presence, clock, authenticator, tokens, projects, writes, project, seconds });
+    const parts = { store, serviceKey, broker, presence, clock, authenticator };
+    await body({ ...parts, tokens, projects, writes, project, seconds });
   } finally {
     tokens.close();
     eligibility.close();

@@ -74,10 +74,11 @@ test('a credential change of another process takes effect within a second, also 
 
 test('a read of a project that is answered after a later one renews no token of an earlier secret', () =>
   withAuth(async (auth) => {
-    const { broker, clock, store, project, seconds } = auth;
+    const { clock, store, project, seconds } = auth;
     const gate = Promise.withResolvers<void>();
     const reading = Promise.withResolvers<void>();
-    const authenticator = createAuthenticator({ store: delayedStore(store, reading, gate), broker, clock });
+    const delayed = delayedStore(store, reading, gate);
+    const authenticator = createAuthenticator({ ...auth, store: delayed });
     const header = await bearer(auth);
     const late = authenticator.authenticate(header);
     await reading.promise;
@@ -134,14 +135,10 @@ test('a clock that is set back empties the cache of verified tokens', () =>
 
 test('a token whose project changes while it is verified is not cached', () =>
   withAuth(async (auth) => {
-    const { broker, clock, projects } = auth;
+    const { projects } = auth;
     const gate = Promise.withResolvers<void>();
     const reading = Promise.withResolvers<void>();
-    const authenticator = createAuthenticator({
-      store: delayedStore(auth.store, reading, gate),
-      broker,
-      clock,
-    });
+    const authenticator = createAuthenticator({ ...auth, store: delayedStore(auth.store, reading, gate) });
     const header = await bearer(auth);
     const overtaken = authenticator.authenticate(header);
     await reading.promise;

@@ -197,6 +197,38 @@ describe('an idle connection', () => {
   });
 });
 
+test('what a client sends behind a request for a stream is read and dropped: no further requests are made of it', () => {
+  const head = 'GET / HTTP/1.1\r\n\r\n';
+  let requests = 0;
+  let socket: Socket | undefined;
+  return withListening(
+    {},
+    async (server, url) => {
+      server.on('request', () => {
+        requests += 1;
+      });
+      const connection = new RawConnection(url);
+      const send = async (text: string) => {
+        const before = socket?.bytesRead ?? 0;
+        connection.write(text);
+        await until('the server has read it', async () => socket?.bytesRead === before + text.length);
+      };
+      await send(head);
+      await send(head);
+      assert.equal(requests, 2);
+      await send(head.repeat(1_000));
+      assert.equal(requests, 2);
+      connection.end();
+      await until('the end of the connection', async () => (await count(server)) === 0);
+    },
+    (request, response) => {
+      socket = request.socket;
+      response.shouldKeepAlive = false;
+      response.flushHeaders();
+    },
+  );
+});
+
 test('a second HTTP server of the same application answers, and drains, like the first', () =>
   withListening({}, async (server, url, connections) => {
     const twin = connections.createServer(answerAll).listen(0, '127.0.0.1');

@@ -8,11 +8,12 @@ import type { ClientWriter } from '../../src/core/caller.ts';
 import type { ClientSessions } from '../../src/core/clients/client-session.ts';
 import { presenceChange } from '../../src/core/presence/presence-change.ts';
 import { DurableUpdates } from '../../src/http/socket/durable-updates.ts';
+import type { Engine } from '../../src/wiring.ts';
 import { jwt, seconds } from '../support/jwt.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 import { SocketClient } from '../support/socket-client.ts';
 import { until } from '../support/waiting.ts';
-import { withApp } from './app-case.ts';
+import { type AppCase, altered, withApp } from './app-case.ts';
 
 const REGION = { doc: 'd' };
 const writer = {} as ClientWriter;
@@ -78,17 +79,64 @@ test('a durable update that waits when its socket closes is stored after the one
   assert.equal(clock.timers, 0);
 });
 
+const PRESENT = { groupID: 'g', exclusiveWithin: REGION, durable: true };
+
+/** A socket of user ada, a member of group g. */
+async function loggedIn({ app, call, clock }: AppCase): Promise<SocketClient> {
+  await call('PUT', '/v1/users/ada', { payload: {} });
+  await call('PUT', '/v1/groups/g', { payload: { name: 'G', members: ['ada'] } });
+  const socket = await SocketClient.open(await app.listen({ host: '127.0.0.1', port: 0 }));
+  const claims = { project_id: 'wiki', user_id: 'ada', iat: seconds(clock.now()) };
+  await socket.ok('auth', { token: jwt(claims, 'wiki-secret') });
+  return socket;
+}
+
+test('the second one of two durable updates counts, also where its token would be verified sooner', () => {
+  const first = Promise.withResolvers<void>();
+  let gate: Promise<void> | null = null;
+  const isRead = Promise.withResolvers<void>();
+  const disturb = ({ store }: Engine) => ({
+    store: altered(store, {
+      projects: {
+        async find(id: string) {
+          const [project, waiting] = [await store.projects.find(id), gate];
+          gate = null;
+          if (waiting !== null) isRead.resolve();
+          await waiting;
+          return project;
+        },
+      },
+    }),
+  });
+  return withApp({ disturb }, async (appCase) => {
+    const { call, clock } = appCase;
+    using socket = await loggedIn(appCase);
+    // What was verified is too old from now on.
+    clock.jump(1_000);
+    gate = first.promise;
+    socket.tcp.cork();
+    for (const line of ['1', '2'])
+      socket.send({ op: 'present', ref: Number(line) + 100, ...PRESENT, location: { ...REGION, line } });
+    socket.tcp.uncork();
+    await isRead.promise;
+    for (let iteration = 0; iteration < 10; iteration += 1) await nextIteration();
+    first.resolve();
+    await until('the second location', async () => {
+      clock.move(1_000);
+      return socket.frames.filter(({ ok }) => ok === true).length === 3;
+    });
+    const entry = await call('GET', '/v1/users/ada/presence?groupID=g');
+    assert.deepEqual(entry.json<PresenceEntry>().durable?.location, { ...REGION, line: '2' });
+  });
+});
+
 test('a durable update that waits for its second when the server stops is stored', () =>
-  withApp({}, async ({ app, call, clock }) => {
-    await call('PUT', '/v1/users/ada', { payload: {} });
-    await call('PUT', '/v1/groups/g', { payload: { name: 'G', members: ['ada'] } });
-    using socket = await SocketClient.open(await app.listen({ host: '127.0.0.1', port: 0 }));
-    const claims = { project_id: 'wiki', user_id: 'ada', iat: seconds(clock.now()) };
-    await socket.ok('auth', { token: jwt(claims, 'wiki-secret') });
-    const present = { groupID: 'g', exclusiveWithin: REGION, durable: true };
-    await socket.ok('present', { ...present, location: { ...REGION, line: '1' } });
+  withApp({}, async (appCase) => {
+    const { app, call } = appCase;
+    using socket = await loggedIn(appCase);
+    await socket.ok('present', { ...PRESENT, location: { ...REGION, line: '1' } });
     const location = { ...REGION, line: '2' };
-    socket.send({ op: 'present', ref: 100, ...present, location });
+    socket.send({ op: 'present', ref: 100, ...PRESENT, location });
     // Answered after the frame before it has begun to wait.
     await socket.ok('absent', { groupID: 'g', location });
     app.stopStreams();

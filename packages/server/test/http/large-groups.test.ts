@@ -13,8 +13,10 @@ function inPieces(snapshots: { open: number }) {
         async find(project, id): Promise<GroupRecord | null> {
           const group = await store.groups.find(project, id);
           if (group === null) return null;
-          snapshots.open += 1;
-          return { ...group, members: pieces(group.members as Json, snapshots) };
+          const members = pieces(group.members as Json, snapshots);
+          // As the engines do: `return()` of a generator that has not begun would release nothing.
+          await members.next();
+          return { ...group, members };
         },
       },
     }),
@@ -22,7 +24,9 @@ function inPieces(snapshots: { open: number }) {
 }
 
 async function* pieces(members: Json, snapshots: { open: number }): AsyncGenerator<Json> {
+  snapshots.open += 1;
   try {
+    yield '';
     yield* members;
   } finally {
     snapshots.open -= 1;

@@ -64,6 +64,9 @@ describe('the upgrade to a socket', () => {
       [/^HTTP\/1.1 426 [\s\S]*upgrade: websocket/i, {}],
       [/^HTTP\/1.1 426 [\s\S]*sec-websocket-version: 13/i, { ...UPGRADE, 'sec-websocket-version': '12' }],
       [/^HTTP\/1.1 400 [\s\S]*Sec-WebSocket-Key/, { ...UPGRADE, 'sec-websocket-key': 'x' }],
+      [/^HTTP\/1.1 400 [\s\S]*no body/, { ...UPGRADE, 'content-length': '2' }],
+      [/^HTTP\/1.1 400 [\s\S]*no body/, { ...UPGRADE, 'transfer-encoding': 'chunked' }],
+      [/^HTTP\/1.1 101 /, { ...UPGRADE, 'content-length': '0' }],
       ...PROTOCOLS_REJECTED.map((protocol): [RegExp, Record<string, string>] => [
         /^HTTP\/1.1 400 [\s\S]*invalid_request[\s\S]*rollcall.v1/,
         { ...UPGRADE, 'sec-websocket-protocol': protocol },

@@ -6,21 +6,13 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { http } from '../../values/node-http.ts';
 import { Pipeline } from '../pipeline.ts';
 import { answerClientError } from './client-errors.ts';
-import { closeLingering } from './lingering-close.ts';
+import { closeLingering, dropInput } from './lingering-close.ts';
 
 /**
  * Bytes of the request line with its headers. A location of 8 KiB takes 24 KiB in a query, and 100 IDs of 320 ASCII characters 32 KiB:
  * Node's own limit is 16 KiB.
  */
 const HEADERS_MAX_BYTES = 64 * 1_024;
-/** Longest time that a request may take to arrive, in milliseconds: the largest body over a slow line. */
-const REQUEST_TIMEOUT_MS = 300_000;
-const TIMEOUT_CHECK_MS = 30_000;
-/**
- * How long an answer may wait while its reader takes nothing of it, in milliseconds: as long as for a stream. It is in memory
- * meanwhile.
- */
-const UNREAD_TIMEOUT_MS = 120_000;
 /** How long an idle connection stays open, in milliseconds. */
 const KEEP_ALIVE_MS = 72_000;
 /** How often idle connections are searched for while the server stops, in milliseconds. */
@@ -33,14 +25,19 @@ const IDLE_SWEEPS = 20;
 /** Most connections in the kernel's queue that Node has not accepted yet: Node's default for `listen`. */
 const BACKLOG = 511;
 
-export interface ConnectionOptions {
-  /** Default: 5 minutes. */
-  readonly requestTimeoutMs?: number;
-  /** Default: 2 minutes. */
-  readonly unreadTimeoutMs?: number;
-  /** How often requests that take too long, and answers that are not read, are searched for, in milliseconds. Default: 30 seconds. */
-  readonly timeoutCheckMs?: number;
-}
+const DEFAULTS = {
+  /** Longest time that a request may take to arrive, in milliseconds: the largest body over a slow line. */
+  requestTimeoutMs: 300_000,
+  /**
+   * How long an answer may wait while its reader takes nothing of it, in milliseconds: as long as for a stream. It is in memory
+   * meanwhile.
+   */
+  unreadTimeoutMs: 120_000,
+  /** How often requests that take too long, and answers that are not read, are searched for, in milliseconds. */
+  timeoutCheckMs: 30_000,
+};
+
+export type ConnectionOptions = Readonly<Partial<typeof DEFAULTS>>;
 
 /** Takes connections over that leave HTTP. */
 interface Upgrades {
@@ -70,7 +67,7 @@ interface Connection {
 export class HttpConnections {
   readonly #servers: Server[] = [];
   readonly #connections = new Map<Socket, Connection>();
-  readonly #options: Required<ConnectionOptions>;
+  readonly #options: typeof DEFAULTS;
   readonly #checking: NodeJS.Timeout;
   #accepted = 0;
   #isDraining = false;
@@ -78,19 +75,15 @@ export class HttpConnections {
   /** Called with each socket that has closed as `this`. */
   readonly #remove: (this: Socket) => void;
 
-  constructor({
-    requestTimeoutMs = REQUEST_TIMEOUT_MS,
-    unreadTimeoutMs = UNREAD_TIMEOUT_MS,
-    timeoutCheckMs = TIMEOUT_CHECK_MS,
-  }: ConnectionOptions = {}) {
-    this.#options = { requestTimeoutMs, unreadTimeoutMs, timeoutCheckMs };
+  constructor(options: ConnectionOptions = {}) {
+    this.#options = { ...DEFAULTS, ...options };
     const connections = this.#connections;
     const onEmpty = () => this.#onEmpty();
     this.#remove = function () {
       connections.delete(this);
       if (connections.size === 0) onEmpty();
     };
-    this.#checking = setInterval(() => this.#limitUnread(), timeoutCheckMs).unref();
+    this.#checking = setInterval(() => this.#limitUnread(), this.#options.timeoutCheckMs).unref();
   }
 
   /** An HTTP server whose connections are tracked here. */
@@ -125,8 +118,13 @@ export class HttpConnections {
 
   #receive(listener: RequestListener, ...[request, response]: Parameters<RequestListener>): void {
     const connection = this.#connections.get(request.socket);
-    const before = connection?.latest ?? null;
-    if (connection === undefined || !this.#track(connection, response)) return;
+    if (connection === undefined) return;
+    const before = connection.latest;
+    if (!this.#track(connection, response)) {
+      // Node retains each request until the connection closes, and a stream may take hours.
+      dropInput(request.socket);
+      return;
+    }
     if (isFramingFaulty(request)) response.shouldKeepAlive = false;
     const handle = () => {
       // Pipelined requests that arrived together are all tracked before the first of them is answered.

@@ -23,6 +23,11 @@ export function stopReading(socket: Socket): void {
   lingering.add(socket);
   const limit = setTimeout(() => socket.destroy(), LINGER_MS).unref();
   socket.once('close', () => clearTimeout(limit));
+  dropInput(socket);
+}
+
+/** Drops what still arrives on a connection, which stays open. Its end is noticed. Idempotent. */
+export function dropInput(socket: Socket): void {
   // Without this listener the HTTP parser gets no more bytes.
   socket.removeAllListeners('data');
   socket.on('data', drop);

@@ -18,7 +18,8 @@ const openSocket = operation('GET /v1/client/socket', {
     example: {},
   },
   errors: {
-    invalid_request: '`Sec-WebSocket-Key` is malformed, or `Sec-WebSocket-Protocol` lacks the subprotocol.',
+    invalid_request:
+      '`Sec-WebSocket-Key` is malformed, `Sec-WebSocket-Protocol` lacks the subprotocol, or the request has a body.',
   },
   statuses: {
     403: 'The `Origin` is neither that of this server nor one that the operator has named.',

@@ -8,12 +8,12 @@ import type { ServiceError } from '../../core/service-error.ts';
 import type { SessionRequest, Watcher } from '../../realtime/sessions/stream-request.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { doneFrame, endedFrame, expiringFrame, rejectedFrame } from '../../wire/socket-frames.ts';
-import { loggedAnswer } from '../error-answer.ts';
+import { errorAnswer } from '../error-answer.ts';
 import type { LoggedRequest } from '../logged-request.ts';
 import { callersWords } from '../older-names.ts';
 import { RateLimitError } from '../rate-limit.ts';
 import { DurableUpdates } from './durable-updates.ts';
-import type { AnyFrame, CheckedFrame, FrameSocket, RawFrame, Then } from './frame-definition.ts';
+import type { AnyFrame, CheckedFrame, FrameSocket, RawFrame, Right, Then } from './frame-definition.ts';
 import { FrameQueue } from './frame-queue.ts';
 import { FrameRate } from './frame-rate.ts';
 import { FrameWriter } from './frame-writer.ts';
@@ -241,8 +241,12 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
       else this.#parts.countFrame(login.writer);
       const definition = checkFrame(raw, login?.writer.group ?? null);
       const frame = raw as CheckedFrame;
-      const handled = this.#run(definition, frame);
-      return definition.isAnsweredLater?.(frame) === true ? null : handled;
+      // Most tokens were verified less than a second ago: no promise more than needed.
+      const authorized = definition.authorize(frame, this);
+      const handled = this.#run(definition, frame, authorized);
+      if (definition.isAnsweredLater?.(frame) !== true) return handled;
+      // The next frame may be of the same region, and its token may be verified sooner.
+      return authorized instanceof Promise ? authorized.then(ignored, ignored) : null;
     } catch (error) {
       this.#fail(raw, error);
       return null;
@@ -250,11 +254,9 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
   }
 
   /** Never rejects. */
-  async #run(definition: AnyFrame, frame: CheckedFrame): Promise<void> {
+  async #run(definition: AnyFrame, frame: CheckedFrame, authorized: Right | Promise<Right>): Promise<void> {
     let caller = this.#login?.writer;
     try {
-      // Most tokens were verified less than a second ago: no promise more than needed.
-      const authorized = definition.authorize(frame, this);
       const right = authorized instanceof Promise ? await authorized : authorized;
       caller = right.writer;
       const then = (await definition.handle(frame, right, this)) as Then;
@@ -286,7 +288,7 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
     if (this.#ending !== null) return;
     const { services } = this.#parts;
     const op = typeof frame.op === 'string' ? frame.op.slice(0, 20) : undefined;
-    const answer = loggedAnswer(error, { socketOp: op, ...this.#logged }, services.log);
+    const answer = errorAnswer(error, { socketOp: op, ...this.#logged }, services.log);
     const visible = callersWords({ body: frame, caller })(answer);
     this.writer.send(rejectedFrame(refOf(frame), visible));
     if (answer.status === 429 && !(answer instanceof RateLimitError))
@@ -342,3 +344,5 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
     this.#leaveAfterFrames();
   }
 }
+
+const ignored = () => {};

@@ -3,10 +3,8 @@ import type { ClientSessions } from '../../core/clients/client-session.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { PresenceChange } from '../../core/presence/presence-change.ts';
 
-/** How often the durable location of one region is written, in milliseconds. */
+/** How often the durable location of one region is written at most, in milliseconds. */
 const INTERVAL_MS = 1_000;
-/** How often waiting updates are checked, in milliseconds; the timer runs only while one waits. */
-const CHECK_MS = 50;
 
 interface Update {
   readonly writer: ClientWriter;
@@ -14,11 +12,12 @@ interface Update {
 }
 
 interface Region {
-  writtenAt: number;
   /** A slow store may take longer than the interval: another write at once could be stored before this one. */
   isWriting: boolean;
   /** The last update since the write, and the promise that answers all that it stands for. */
   waiting: { update: Update; readonly written: PromiseWithResolvers<void> } | null;
+  /** Ends the timer of its intervals. */
+  stop(): void;
 }
 
 /**
@@ -29,7 +28,6 @@ export class DurableUpdates {
   readonly #clients: ClientSessions;
   readonly #clock: Clock;
   readonly #regions = new Map<string, Region>();
-  #stop: (() => void) | null = null;
   #isClosed = false;
 
   constructor({ clients, clock }: { readonly clients: ClientSessions; readonly clock: Clock }) {
@@ -39,44 +37,40 @@ export class DurableUpdates {
 
   /** Resolves when the update, or one that replaced it, is stored. @throws ServiceError like every update of a client */
   put(writer: ClientWriter, change: PresenceChange): Promise<void> {
-    const now = this.#clock.now();
+    const update = { writer, change };
     const key = JSON.stringify([change.groupId, change.region]);
     const region = this.#regions.get(key);
-    const update = { writer, change };
-    if (region?.waiting != null) {
-      region.waiting.update = update;
-      return region.waiting.written.promise;
-    }
-    this.#stop ??= this.#clock.every(CHECK_MS, () => this.#writeDue());
-    if (region === undefined || !isBusy(region, now)) {
-      const begun: Region = { writtenAt: now, isWriting: false, waiting: null };
-      this.#regions.set(key, begun);
-      return this.#write(begun, update);
-    }
-    const written = Promise.withResolvers<void>();
-    region.waiting = { update, written };
-    return written.promise;
+    if (region === undefined) return this.#write(this.#begin(key), update);
+    region.waiting ??= { update, written: Promise.withResolvers<void>() };
+    region.waiting.update = update;
+    const { promise } = region.waiting.written;
+    if (this.#isClosed) this.#flush(region);
+    return promise;
   }
 
   /** Writes what waits, at once or after the write of its region that is under way. */
   close(): void {
     this.#isClosed = true;
-    for (const region of this.#regions.values()) this.#flush(region);
-    this.#end();
+    for (const region of this.#regions.values()) {
+      region.stop();
+      this.#flush(region);
+    }
   }
 
-  #writeDue(): void {
-    const now = this.#clock.now();
-    for (const [key, region] of this.#regions) {
-      if (isBusy(region, now)) continue;
-      if (region.waiting === null) {
-        this.#regions.delete(key);
-      } else {
-        region.writtenAt = now;
+  /** A region for whose next write a second has to pass. */
+  #begin(key: string): Region {
+    const region: Region = { isWriting: false, waiting: null, stop: () => {} };
+    this.#regions.set(key, region);
+    if (this.#isClosed) return region;
+    region.stop = this.#clock.every(INTERVAL_MS, () => {
+      if (region.waiting !== null || region.isWriting) {
         this.#flush(region);
+        return;
       }
-    }
-    if (this.#regions.size === 0) this.#end();
+      region.stop();
+      this.#regions.delete(key);
+    });
+    return region;
   }
 
   #flush(region: Region): void {
@@ -95,13 +89,4 @@ export class DurableUpdates {
       if (this.#isClosed) this.#flush(region);
     }
   }
-
-  #end(): void {
-    this.#stop?.();
-    this.#stop = null;
-  }
 }
-
-/** Whether the next write waits. Also after the clock was set back. */
-const isBusy = ({ writtenAt, isWriting }: Region, now: number) =>
-  isWriting || Math.abs(now - writtenAt) < INTERVAL_MS;

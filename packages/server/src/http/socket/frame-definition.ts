@@ -49,7 +49,7 @@ export interface FrameSocket {
 }
 
 /** The caller of a frame: the socket's login, or for `auth` the one of its token. */
-interface Right {
+export interface Right {
   readonly writer: Login['writer'];
 }
 
@@ -65,7 +65,7 @@ interface FrameDefinition<F extends Fields, R extends Right, Frame = FrameOf<F>>
   readonly isLogin?: true;
   /** A check that the schema cannot express. `group` is the one that the socket's token names. */
   rule?(frame: RawFrame, errors: ValidationErrors, group: string | null): void;
-  /** The next frames do not wait for its answer. */
+  /** The next frames do not wait for its answer: they are handled once it is authorized. */
   isAnsweredLater?(frame: Frame): boolean;
   /** Verifies the token that the frame needs. Returns without a promise where nothing is awaited. @throws ServiceError */
   authorize(frame: Frame, socket: FrameSocket): R | Promise<R>;

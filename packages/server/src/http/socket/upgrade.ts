@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { SOCKET_PROTOCOL } from '@rollcall/protocol';
 import { retryLater, ServiceError, stopping } from '../../core/service-error.ts';
+import { hasDeclaredBody } from '../bodies/receive-body.ts';
 
 /** The version of RFC 6455. */
 const VERSION = '13';
@@ -38,6 +39,9 @@ export function requireUpgrade(
       headers: { Upgrade: 'websocket', 'Sec-WebSocket-Version': VERSION },
     });
   }
+  // Node hands over a stream in place of the connection then. It counts no bytes, so a client that vanishes would not be noticed.
+  if (hasDeclaredBody(headers))
+    throw new ServiceError('invalid_request', 'a request for a WebSocket has no body');
   if (!KEY.test(headers['sec-websocket-key'] ?? ''))
     throw new ServiceError('invalid_request', 'Sec-WebSocket-Key is 16 bytes in base64');
   if (!offersProtocol(headers['sec-websocket-protocol']))
