@@ -1,9 +1,11 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { Repeated } from '../../concurrency/repeated.ts';
 import { threadNotFound } from '../../core/conversation/conversation-errors.ts';
 import type { ThreadChanges } from '../../store/ports/conversation-feed.ts';
 import { MARKDOWN_END, type MessageRecord } from '../../store/ports/messages.ts';
 import type { ThreadPosition, ThreadRecord } from '../../store/ports/threads.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
+import { slices } from '../../values/slices.ts';
 import {
   appendedEvent,
   type EventPosition,
@@ -25,6 +27,9 @@ import { ThreadTexts } from './thread-texts.ts';
 const SNAPSHOT = { order: 'descending', after: null, limit: 50, maxBytes: 1_024 * 1_024 } as const;
 /** Of how many messages the feed remembers the length, so that an append is sent as its text alone. */
 const REMEMBERED_MAX = 1_000;
+
+/** How many readers are written to in one event-loop tick. */
+const WRITTEN_AT_ONCE = 50;
 
 /** How long a message was when the feed last sent it. */
 interface Remembered {
@@ -231,10 +236,13 @@ export class MessageFeed extends ConversationFeed {
     const level = textOf(events.map(({ event }) => event));
     const hasThread = events.some(({ isThread }) => isThread);
     const texts = hasThread ? await this.#threadTexts(changes, this.sessions) : null;
-    for (const session of [...this.sessions]) {
-      if (session.isBehind || session.position >= position) continue;
-      const isAlike = session.position === from && (texts === null || texts.unreadOf(session) === null);
-      session.send(isAlike ? level : this.#textFor(session, events, from, texts), position);
+    for (const some of slices([...this.sessions], WRITTEN_AT_ONCE)) {
+      for (const session of some) {
+        if (session.isBehind || session.position >= position) continue;
+        const isAlike = session.position === from && (texts === null || texts.unreadOf(session) === null);
+        session.send(isAlike ? level : this.#textFor(session, events, from, texts), position);
+      }
+      await nextIteration();
     }
   }
 
