@@ -148,7 +148,7 @@ export class GroupFeed implements Follower {
     const idle: Channel[] = [];
     for (const channel of this.#channels) {
       void channel.pump();
-      if (channel.readers.size === 0) idle.push(channel);
+      if (channel.readers.size + channel.joining === 0) idle.push(channel);
       else channel.emptySince = null;
     }
     this.#closeIdle(idle, now);
@@ -189,21 +189,24 @@ export class GroupFeed implements Follower {
   async #tryJoin(session: StreamSession, position: PresencePosition | null): Promise<void> {
     await this.#followed.ready;
     const channel = this.#channelOf(session.request.filter);
-    await channel.ready;
-    const { watch } = this.#followed;
-    const missed =
-      position === null || watch === null ? null : await readMissed(watch, channel, this.#state, position);
-    await this.#followed.inOrder(() => this.#joinChannel(session, channel, missed));
+    channel.joining += 1;
+    try {
+      await channel.ready;
+      const { watch } = this.#followed;
+      const missed =
+        position === null || watch === null ? null : await readMissed(watch, channel, this.#state, position);
+      await this.#followed.inOrder(() => this.#joinChannel(session, channel, missed));
+    } finally {
+      channel.joining -= 1;
+    }
   }
 
-  /** Does nothing where the channel was suspended or closed meanwhile. */
+  /** Does nothing where the channel was suspended meanwhile. */
   async #joinChannel(session: StreamSession, channel: Channel, missed: Missed | null): Promise<void> {
     if (!channel.isOpen) return;
     const resumed = missed === null ? null : resume(missed, channel, this.#state);
     const opening = resumed?.opening ?? (await channel.snapshot());
-    // A channel without readers may be closed while its snapshot is made.
-    const isCurrent = this.#channels.get(channel.view.filter) === channel;
-    if (isCurrent && session.ending === null) session.join(channel, opening, resumed?.knownTo);
+    if (session.ending === null) session.join(channel, opening, resumed?.knownTo);
   }
 
   /**
