@@ -96,6 +96,11 @@ export class RecordFollower {
     if (followed?.read === null) throw new StoreUnavailableError('the record of changes cannot be read');
   }
 
+  /** The newest position of a project's record when it was read last; 0 where it was not read. */
+  newest(project: ProjectKey): number {
+    return this.#followed.get(project)?.read?.newest ?? 0;
+  }
+
   #begin(project: ProjectKey): Followed {
     const followed: Followed = {
       listeners: new Map(),
