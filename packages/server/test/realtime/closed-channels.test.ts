@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { withStreams } from './stream-world.ts';
@@ -12,6 +13,25 @@ const TICKS = 12;
 const filterOf = (page: number) => ({
   filter: { location: { location: `{"page":"${page}"}`, partial: true }, excludeDurable: false },
 });
+
+test('what the filter of a waiting reader shows is read once, however long that takes', () =>
+  withStreams({ users: ['a'] }, async (world) => {
+    await world.open();
+    const { durablePresence } = world.engine.store;
+    const list = durablePresence.list.bind(durablePresence);
+    const answered = Promise.withResolvers<void>();
+    let reads = 0;
+    durablePresence.list = async (...page) => {
+      reads += 1;
+      await answered.promise;
+      return list(...page);
+    };
+    const opening = world.open(filterOf(1));
+    await world.pass(40);
+    answered.resolve();
+    await opening;
+    assert.equal(reads, 1);
+  }));
 
 test('a reader whose channel is closed while its snapshot is made gets the events that follow', () =>
   withStreams({}, async (world) => {

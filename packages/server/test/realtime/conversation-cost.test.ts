@@ -116,21 +116,27 @@ describe('a change that many readers of threads see', () => {
       assert.equal(last(list)?.type, 'snapshot');
     }));
 
-  test('other requests are served while a change is sent to many readers', () =>
-    withStreams({}, async (world) => {
-      await seed(world);
-      const sinks: SimulatedSink[] = [];
-      for (const userId of USERS) sinks.push(await open(world, userId));
-      await world.services.threads.put(writer(world), 't0', { name: 'Renamed' }, {});
-      world.clock.move(1_000);
-      const shown = () => sinks.filter((sink) => last(sink)?.type === 'thread').length;
-      let most = 0;
-      for (let before = 0; before < VIEWERS; before = shown()) {
-        await nextIteration();
-        most = Math.max(most, shown() - before);
-      }
-      assert.ok(most <= 100, `${most} readers in one event-loop tick`);
-    }));
+  for (const [of, type] of [
+    ['threads', 'thread'],
+    ['messages', 'message'],
+  ] as const) {
+    test(`other requests are served while a change is sent to many readers of ${of}`, () =>
+      withStreams({}, async (world) => {
+        await seed(world);
+        const sinks: SimulatedSink[] = [];
+        for (const userId of USERS) sinks.push(await open(world, userId, of));
+        const message = { authorID: 'u0', content: [{ text: 'Hi' }] };
+        await world.services.messages.put(writer(world), 't0', 'm', message, {});
+        world.clock.move(1_000);
+        const shown = () => sinks.filter((sink) => last(sink)?.type === type).length;
+        let most = 0;
+        for (let before = 0; before < VIEWERS; before = shown()) {
+          await nextIteration();
+          most = Math.max(most, shown() - before);
+        }
+        assert.ok(most <= 100, `${most} readers in one event-loop tick`);
+      }));
+  }
 
   test('unchanged threads cost one reading of revisions in eight seconds', () =>
     withStreams({}, async (world) => {

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { BY_TEST } from '../support/origin.ts';
 import { orderAll } from '../support/recorded.ts';
+import { testSettings } from '../support/server.ts';
 import type { SimulatedSink } from './simulated-sink.ts';
 import { type StreamWorld, withStreams } from './stream-world.ts';
 
@@ -119,4 +120,24 @@ describe('the cost of following groups', () => {
     // A reading that finds the change, one that finds no more, and the named user: compared, read again, and compared again.
     assert.ok(few.statements <= 10, `${few.statements} statements`);
   });
+
+  test('a stream is opened with statements of its own project, however many projects the process follows', () =>
+    withStreams({ users: ['a'] }, async (world) => {
+      const { services, engine, project } = world;
+      const { customerId } = testSettings('');
+      const customer = { customerId: customerId as string, ...BY_TEST };
+      for (let index = 0; index < 20; index += 1) {
+        const { id } = await services.projects.create(customer, { name: `P${index}` });
+        const other = await engine.store.projects.find(id);
+        assert.ok(other !== null);
+        const caller = { ...BY_TEST, projectId: id, project: other.key, sessionId: null };
+        await services.changeStreams.open({ caller }, null, {});
+      }
+      await world.pass(2);
+      const cost = counted(world);
+      const caller = { ...BY_TEST, projectId: 'test-project', project, sessionId: null };
+      const filter = { groupId: 'g', location: null, resolved: null };
+      await services.conversationStreams.openThreads({ caller, groupId: 'g' }, filter, ['threads'], null);
+      assert.ok(cost.statements <= 5, `${cost.statements} statements`);
+    }));
 });

@@ -3,11 +3,25 @@ import { describe, test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { writeContext } from '../../src/core/changes/write-context.ts';
 import { ServiceError } from '../../src/core/service-error.ts';
+import { SseSink } from '../../src/realtime/sessions/sse-sink.ts';
 import { BY_TEST } from '../support/origin.ts';
+import { SimulatedSink } from './simulated-sink.ts';
 import { type StreamWorld, withStreams } from './stream-world.ts';
 
 describe('the end of a stream', () => {
   const rejection = new ServiceError('expired_access_token', 'expired');
+
+  test('a stream that has ended before its first text has the error as its only event', () =>
+    withStreams({ users: ['a'] }, async (world) => {
+      const session = await world.session();
+      session.end(rejection);
+      const sink = new SimulatedSink();
+      session.start(new SseSink(sink));
+      assert.deepEqual(
+        sink.parser.events.map(({ type, data }) => [type, data.error]),
+        [['error', 'expired_access_token']],
+      );
+    }));
 
   test('a stream whose token is no longer accepted ends within a minute', () =>
     withStreams({ users: ['a'] }, async (world) => {

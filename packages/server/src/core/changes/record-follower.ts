@@ -38,6 +38,10 @@ interface Followed {
   readonly listeners: Map<Topic, Set<RecordListener>>;
   /** Up to which position the record was read; null before the first reading. */
   read: ReadTo | null;
+  /** Whether the store was away at the last reading. */
+  isAway: boolean;
+  /** Reads the project: one reading at a time. */
+  readonly reading: Repeated;
 }
 
 /**
@@ -48,13 +52,13 @@ interface Followed {
 export class RecordFollower {
   readonly #parts: Parts;
   readonly #followed = new Map<ProjectKey, Followed>();
-  readonly #readAll = new Repeated(() => this.#read());
+  readonly #pass = new Repeated(() => this.#readAll());
   readonly #stop: () => void;
 
   constructor(parts: Parts) {
     this.#parts = parts;
     this.#stop = parts.clock.every(INTERVAL_MS, () => {
-      if (this.#followed.size > 0) void this.#readAll.request();
+      if (this.#followed.size > 0) void this.#pass.request();
     });
   }
 
@@ -65,7 +69,7 @@ export class RecordFollower {
 
   /** Calls the listener from now on, until the returned function is called. What is recorded from {@link begun} on is complete. */
   follow(project: ProjectKey, topics: readonly Topic[], listener: RecordListener): () => void {
-    const followed = this.#followed.get(project) ?? { listeners: new Map(), read: null };
+    const followed = this.#followed.get(project) ?? this.#begin(project);
     this.#followed.set(project, followed);
     for (const topic of topics) {
       const ofTopic = followed.listeners.get(topic) ?? new Set();
@@ -87,23 +91,45 @@ export class RecordFollower {
    * read of the Store afterwards stays complete. @throws StoreUnavailableError
    */
   async begun(project: ProjectKey): Promise<void> {
-    await this.#readAll.request();
-    if (this.#followed.get(project)?.read === null)
-      throw new StoreUnavailableError('the record of changes cannot be read');
+    const followed = this.#followed.get(project);
+    await followed?.reading.request();
+    if (followed?.read === null) throw new StoreUnavailableError('the record of changes cannot be read');
   }
 
-  async #read(): Promise<void> {
-    for (const [project, followed] of this.#followed) {
-      try {
-        await this.#readProject(project, followed);
-      } catch (err) {
-        // The next read continues from the same position.
-        if (err instanceof StoreUnavailableError) return;
+  /** The newest position of a project's record when it was read last; 0 where it was not read. */
+  newest(project: ProjectKey): number {
+    return this.#followed.get(project)?.read?.newest ?? 0;
+  }
+
+  #begin(project: ProjectKey): Followed {
+    const followed: Followed = {
+      listeners: new Map(),
+      read: null,
+      isAway: false,
+      reading: new Repeated(() => this.#read(project, followed)),
+    };
+    return followed;
+  }
+
+  async #readAll(): Promise<void> {
+    for (const followed of this.#followed.values()) {
+      await followed.reading.request();
+      // The next pass continues from the same positions.
+      if (followed.isAway) return;
+    }
+  }
+
+  async #read(project: ProjectKey, followed: Followed): Promise<void> {
+    followed.isAway = false;
+    try {
+      await this.#readProject(project, followed);
+    } catch (err) {
+      followed.isAway = err instanceof StoreUnavailableError;
+      if (!followed.isAway)
         this.#parts.log.error(
           { err },
           'the record of changes could not be read; the next read continues from the same position',
         );
-      }
     }
   }
 

@@ -1,7 +1,5 @@
 import type { Logger } from 'pino';
 import type { Broker, Notification } from '../../broker/broker.ts';
-import { ProjectsInUse } from '../../broker/projects-in-use.ts';
-import { Repeated } from '../../concurrency/repeated.ts';
 import type { ChangeFeed } from '../../core/changes/change-feed.ts';
 import type { ChangeFilter } from '../../core/changes/change-filter.ts';
 import type { ChangePosition } from '../../core/changes/change-position.ts';
@@ -23,15 +21,13 @@ interface Parts {
 }
 
 /**
- * All streams of changes of this process. A notification makes the readers of a project read on; because one can be lost, the
- * newest position of each project that has readers is also read once a second.
+ * All streams of changes of this process. A notification makes the readers of a project read on. One can be lost; so once a second
+ * they also read on where the record of the project, which {@link OpenStreams} follow, has a newer position.
  */
 export class ChangeHub {
   readonly #parts: Parts;
   readonly #readers = new Set<ChangeReader>();
   readonly #streams: OpenStreams<EventSession>;
-  readonly #projects: ProjectsInUse;
-  readonly #poll = new Repeated(() => this.#readNewest());
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -42,7 +38,6 @@ export class ChangeHub {
       },
       onChange: (change) => this.#onChange(change),
     });
-    this.#projects = new ProjectsInUse(parts.broker, 'changes');
   }
 
   get streamCount(): number {
@@ -55,14 +50,18 @@ export class ChangeHub {
     from: ChangePosition | null,
     filter: ChangeFilter,
   ): Promise<EventSession> {
-    this.#projects.use(request.caller.project);
-    const position = await this.#parts.changes.begin(request.caller.project, from);
+    const { changes, broker, log } = this.#parts;
+    const { project } = request.caller;
+    const position = await changes.begin(project, from);
     this.#streams.requireOpen();
-    const { changes, log } = this.#parts;
+    const unfollow = broker.follow({ type: 'changes', project });
     const reader = new ChangeReader(request, position, filter, {
       feed: changes,
       log,
-      ended: () => this.#ended(reader),
+      ended: () => {
+        unfollow();
+        this.#ended(reader);
+      },
     });
     this.#readers.add(reader);
     this.#streams.add(reader.session);
@@ -77,8 +76,6 @@ export class ChangeHub {
   /** Releases everything. Idempotent. */
   close(): void {
     this.#streams.close();
-    this.#projects.close();
-    void this.#poll.close();
   }
 
   #ended(reader: ChangeReader): void {
@@ -87,26 +84,11 @@ export class ChangeHub {
   }
 
   #tick(): void {
-    for (const { request } of this.#streams) this.#projects.use(request.caller.project);
-    this.#projects.tick();
-    void this.#poll.request();
-  }
-
-  async #readNewest(): Promise<void> {
-    try {
-      const ofProjects = Map.groupBy(this.#readers, ({ session }) => session.request.caller.project);
-      for (const [project, readers] of ofProjects) {
-        const { position } = await this.#parts.changes.latest(project);
-        for (const reader of readers) reader.notify(position);
-      }
-    } catch {
-      // The store is away.
-    }
+    for (const reader of this.#readers) reader.notify(this.#parts.record.newest(reader.project));
   }
 
   #onChange(change: Notification): void {
     if (change.type !== 'changes') return;
-    for (const reader of this.#readers)
-      if (reader.session.request.caller.project === change.project) reader.notify(change.position);
+    for (const reader of this.#readers) if (reader.project === change.project) reader.notify(change.position);
   }
 }

@@ -4,6 +4,7 @@ import type { ChangeFilter } from '../../core/changes/change-filter.ts';
 import { type ChangePosition, positionText, readPosition } from '../../core/changes/change-position.ts';
 import { ServiceError } from '../../core/service-error.ts';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
+import type { ProjectKey } from '../../values/project-key.ts';
 import { changeEvent } from '../../wire/change-text.ts';
 import { heartbeatText } from '../../wire/event-text.ts';
 import type { StreamEvent } from '../../wire/stream-event.ts';
@@ -39,7 +40,11 @@ export class ChangeReader implements EventSource {
     this.session.opening = this.#heartbeat();
   }
 
-  /** The newest record has this position. */
+  get project(): ProjectKey {
+    return this.session.request.caller.project;
+  }
+
+  /** A record has this position, and may be the newest. */
   notify(newest: number): void {
     if (newest > this.#position.position) {
       this.#isDue = true;
@@ -57,8 +62,7 @@ export class ChangeReader implements EventSource {
       while (!session.isFull && session.ending === null) {
         this.#isDue = false;
         const { feed } = this.#parts;
-        const { project } = session.request.caller;
-        const chunk = await feed.chunk(project, this.#position, this.#filter, Number.POSITIVE_INFINITY);
+        const chunk = await feed.chunk(this.project, this.#position, this.#filter, Number.POSITIVE_INFINITY);
         if (!this.#write(session, chunk)) return;
         if (chunk.isEnd && !this.#isDue) {
           session.caughtUp();

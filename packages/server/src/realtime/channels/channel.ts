@@ -38,6 +38,8 @@ export class Channel {
   ready: Promise<void> = Promise.resolve();
   /** When it was opened, in milliseconds since the epoch. */
   openedAt = 0;
+  /** How many readers wait to join. Set by the feed. */
+  joining = 0;
   /** Since when it has no readers, in milliseconds since the epoch; null while it has one. Set by the feed. */
   emptySince: number | null = null;
   readonly #state: FeedState;

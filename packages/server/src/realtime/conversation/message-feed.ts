@@ -1,4 +1,3 @@
-import { Repeated } from '../../concurrency/repeated.ts';
 import { threadNotFound } from '../../core/conversation/conversation-errors.ts';
 import type { ThreadChanges } from '../../store/ports/conversation-feed.ts';
 import { MARKDOWN_END, type MessageRecord } from '../../store/ports/messages.ts';
@@ -17,8 +16,7 @@ import type { StreamEvent } from '../../wire/stream-event.ts';
 import type { EventSession } from '../sessions/event-session.ts';
 import { textOf } from '../text/events-text.ts';
 import type { Text } from '../text/pieces.ts';
-import { ConversationFeed, NOWHERE } from './conversation-feed.ts';
-import type { FeedParts } from './feed-parts.ts';
+import { ConversationFeed, type FeedParts, NOWHERE } from './conversation-feed.ts';
 import { ThreadTexts } from './thread-texts.ts';
 
 /** Messages of a snapshot: as many as a page has by default, and fewer where they are long. */
@@ -53,9 +51,8 @@ interface FeedEvent {
 export class MessageFeed extends ConversationFeed {
   readonly threadId: string;
   readonly groupId: string;
-  readonly #createdAt: number;
+  readonly createdAt: number;
   readonly #remembered = new Map<string, Remembered>();
-  readonly #update = new Repeated(() => this.#read());
   /** How often the feed has begun again. What was read before it did leads to no position of now. */
   #beginnings = 0;
 
@@ -63,55 +60,36 @@ export class MessageFeed extends ConversationFeed {
     super(project, at, parts);
     this.threadId = thread.id;
     this.groupId = thread.groupId;
-    this.#createdAt = thread.createdAt;
-  }
-
-  /** Adds a reader, who resumes from a position where that can be, and begins with a snapshot otherwise. */
-  async join(session: EventSession, from: EventPosition | null): Promise<void> {
-    this.add(session);
-    await this.#update.request();
-    if (session.ending !== null) return;
-    const resumes = from !== null && from.epoch === this.at.epoch && from.position <= this.at.position;
-    if (resumes) session.position = from.position;
-    else session.opening = await this.#snapshot(session);
+    this.createdAt = thread.createdAt;
   }
 
   /** Reads and sends what came after the feed's position. */
   changed(): void {
-    void this.#update.request();
+    void this.update.request();
   }
 
   isAt(at: ThreadPosition | undefined): boolean {
     return at?.epoch === this.at.epoch && at.position === this.at.position;
   }
 
-  /** Call it once a second. */
-  tick(): void {
-    this.resumeAll();
+  protected begin(): Promise<void> {
+    return this.update.request();
   }
 
-  async catchUp(session: EventSession): Promise<void> {
-    try {
-      while (session.ending === null && !session.isFull) {
-        // Changes after the feed's position are sent to all readers.
-        if (session.position >= this.at.position) return session.caughtUp();
-        await this.#sendMissed(session);
-      }
-    } catch (error) {
-      this.failed(error, [session]);
-    }
+  protected covers(position: number): boolean {
+    return position <= this.at.position;
   }
 
   /** Sends a bounded piece of what came after the reader's position. */
-  async #sendMissed(session: EventSession): Promise<void> {
+  protected async sendMissed(session: EventSession): Promise<void> {
     const beginning = this.#beginnings;
     const changes = await this.#changesSince(session.position);
     if (changes.kind === 'threadAbsent') {
       session.end(threadNotFound(this.threadId));
     } else if (changes.epoch !== this.at.epoch) {
-      await this.#update.request();
+      await this.update.request();
     } else if (changes.kind === 'gone') {
-      session.write(await this.#snapshot(session));
+      session.write(await this.snapshot(session));
     } else {
       const events = this.#eventsOf(changes, session.position);
       const text = this.#textFor(session, events, NOWHERE, await this.#threadTexts(changes, [session]));
@@ -120,9 +98,9 @@ export class MessageFeed extends ConversationFeed {
     }
   }
 
-  async #read(): Promise<void> {
+  protected async read(): Promise<void> {
     try {
-      if (await this.#readOnce()) void this.#update.request();
+      if (await this.#readOnce()) void this.update.request();
     } catch (error) {
       this.failed(error, this.sessions);
     }
@@ -166,7 +144,7 @@ export class MessageFeed extends ConversationFeed {
     this.#beginnings += 1;
     this.at = at;
     this.restartAll();
-    this.resumeAll();
+    this.tick();
   }
 
   /** Where a reader is who has what was read: nowhere, if the feed has begun again meanwhile. */
@@ -227,15 +205,13 @@ export class MessageFeed extends ConversationFeed {
 
   /** Readers who have everything up to `from` are sent the same bytes, unless the thread's `unread` is among them. */
   async #send(events: readonly FeedEvent[], from: number, changes: ThreadChanges): Promise<void> {
-    const { position } = changes;
     const level = textOf(events.map(({ event }) => event));
     const hasThread = events.some(({ isThread }) => isThread);
     const texts = hasThread ? await this.#threadTexts(changes, this.sessions) : null;
-    for (const session of [...this.sessions]) {
-      if (session.isBehind || session.position >= position) continue;
+    await this.sendAll(from, (session) => {
       const isAlike = session.position === from && (texts === null || texts.unreadOf(session) === null);
-      session.send(isAlike ? level : this.#textFor(session, events, from, texts), position);
-    }
+      return isAlike ? level : this.#textFor(session, events, from, texts);
+    });
   }
 
   #threadTexts({ thread, epoch, threadPosition: position }: ThreadChanges, sessions: Iterable<EventSession>) {
@@ -258,7 +234,7 @@ export class MessageFeed extends ConversationFeed {
   }
 
   /** The newest messages, for one reader, who has everything up to the position that they are of. */
-  async #snapshot(session: EventSession): Promise<Text> {
+  protected async snapshot(session: EventSession): Promise<Text> {
     const { store, reads, pageTokens } = this.parts;
     const viewer = session.request.viewer?.userId ?? null;
     const list = { ...SNAPSHOT, limit: session.request.snapshotLimit ?? SNAPSHOT.limit };
@@ -269,12 +245,12 @@ export class MessageFeed extends ConversationFeed {
       return [messages, await store.threads.find(this.project, this.threadId, viewer)] as const;
     });
     // Another one was made in place of the feed's thread.
-    if (page === null || thread?.groupId !== this.groupId || thread.createdAt !== this.#createdAt) {
+    if (page === null || thread?.groupId !== this.groupId || thread.createdAt !== this.createdAt) {
       session.end(threadNotFound(this.threadId));
       return textOf([]);
     }
     session.position = this.#positionRead(page.at.position, beginning);
-    if (page.at.position === this.at.position) for (const message of page.messages) this.#remember(message);
+    if (session.position === this.at.position) for (const message of page.messages) this.#remember(message);
     const listName = [this.project, 'messages', this.threadId, 'descending'];
     const token = pageTokens.next(listName, page.last);
     return textOf([messagesSnapshot(thread, page.messages, token, eventId(page.at))]);

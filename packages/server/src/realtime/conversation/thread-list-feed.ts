@@ -1,24 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { setImmediate as nextIteration } from 'node:timers/promises';
-import { Repeated } from '../../concurrency/repeated.ts';
 import type { ThreadFilter, ThreadPage, ThreadRecord } from '../../store/ports/threads.ts';
 import type { Revision } from '../../store/precondition.ts';
 import { locationTest } from '../../values/location-pairs.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
-import { slices } from '../../values/slices.ts';
-import {
-  type EventPosition,
-  eventId,
-  removedEvent,
-  threadEvent,
-  threadsSnapshot,
-} from '../../wire/conversation-events.ts';
+import { eventId, removedEvent, threadEvent, threadsSnapshot } from '../../wire/conversation-events.ts';
 import type { StreamEvent } from '../../wire/stream-event.ts';
 import type { EventSession } from '../sessions/event-session.ts';
 import { textOf } from '../text/events-text.ts';
 import type { Text } from '../text/pieces.ts';
-import { ConversationFeed, NOWHERE } from './conversation-feed.ts';
-import type { FeedParts } from './feed-parts.ts';
+import { ConversationFeed, type FeedParts, NOWHERE } from './conversation-feed.ts';
 import type { Differences } from './revision-walk.ts';
 import { ThreadTexts } from './thread-texts.ts';
 
@@ -32,8 +22,6 @@ const SHOWN_TO_SOME = '';
 const STORED_EVENTS_MAX = 2_000;
 /** Most changed threads that wait to be read; after more, each reader begins again with a snapshot. */
 const WAITING_MAX = 1_000;
-/** How many readers are written to in one event-loop tick. */
-const WRITTEN_AT_ONCE = 50;
 
 /** A thread changed, or left the list. */
 interface ListEvent {
@@ -61,7 +49,6 @@ export class ThreadListFeed extends ConversationFeed {
   readonly #events: ListEvent[] = [];
   /** Null until the feed has begun, and after changes were dropped: then each reader begins again with a snapshot. */
   #beginning: Promise<void> | null = null;
-  readonly #update = new Repeated(() => this.#read());
 
   /** `beginComparison` resolves when each later change of the group's threads will be found. */
   constructor(
@@ -78,15 +65,6 @@ export class ThreadListFeed extends ConversationFeed {
     this.#beginComparison = beginComparison;
   }
 
-  async join(session: EventSession, from: EventPosition | null): Promise<void> {
-    this.add(session);
-    await this.#begin();
-    if (session.ending !== null) return;
-    const isKnown = from !== null && from.epoch === this.at.epoch && this.#covers(from.position);
-    if (isKnown) session.position = from.position;
-    else session.opening = await this.#snapshot(session);
-  }
-
   /** The thread is read with the next tick. */
   changed(threadId: string): void {
     this.#wait(threadId, null);
@@ -100,7 +78,7 @@ export class ThreadListFeed extends ConversationFeed {
     if (threads === null) this.#beginning = null;
     else
       for (const [threadId, known] of threads) if (!this.#waiting.has(threadId)) this.#wait(threadId, known);
-    void this.#update.request();
+    void this.update.request();
   }
 
   #wait(threadId: string, known: Revision | null): void {
@@ -115,28 +93,23 @@ export class ThreadListFeed extends ConversationFeed {
   }
 
   /** Call it once a second. */
-  tick(): void {
-    this.resumeAll();
-    if (this.#waiting.size > 0 || this.#beginning === null) void this.#update.request();
+  override tick(): void {
+    super.tick();
+    if (this.#waiting.size > 0 || this.#beginning === null) void this.update.request();
   }
 
-  async catchUp(session: EventSession): Promise<void> {
-    try {
-      const missed = this.#covers(session.position) ? this.#after(session.position) : null;
-      if (missed === null || missed.length > SNAPSHOT.limit) session.write(await this.#snapshot(session));
-      else await this.#sendMissed(session, missed);
-      if (session.position >= this.at.position) session.caughtUp();
-    } catch (error) {
-      this.failed(error, [session]);
-    }
+  protected async sendMissed(session: EventSession): Promise<void> {
+    const missed = this.covers(session.position) ? this.#after(session.position) : null;
+    if (missed === null || missed.length > SNAPSHOT.limit) session.write(await this.snapshot(session));
+    else await this.#sendEvents(session, missed);
   }
 
-  async #read(): Promise<void> {
+  protected async read(): Promise<void> {
     // Later changes are read for the next reader, who may resume.
     if (this.sessions.size === 0) return;
     let changed: ReadonlyMap<string, Revision | null> = new Map();
     try {
-      await this.#begin();
+      await this.begin();
       changed = this.#waiting;
       this.#waiting = new Map();
       const from = this.at.position;
@@ -197,7 +170,6 @@ export class ThreadListFeed extends ConversationFeed {
     events: readonly ListEvent[],
     threads: ReadonlyMap<string, ThreadRecord | null>,
   ): Promise<void> {
-    const [from, position] = [(events[0]?.position ?? 0) - 1, this.at.position];
     const texts: (ThreadTexts | null)[] = [];
     for (const event of events) {
       const thread = threads.get(event.threadId) ?? null;
@@ -215,13 +187,7 @@ export class ThreadListFeed extends ConversationFeed {
       made.set(key, text);
       return text;
     };
-    for (const some of slices([...this.sessions], WRITTEN_AT_ONCE)) {
-      for (const session of some) {
-        if (session.isFull || session.position < from) session.fallBehind();
-        if (!session.isBehind && session.position < position) session.send(textFor(session), position);
-      }
-      await nextIteration();
-    }
+    await this.sendAll((events[0]?.position ?? 0) - 1, textFor);
   }
 
   #textsOf(thread: ThreadRecord, { position }: ListEvent, sessions: Iterable<EventSession>) {
@@ -229,7 +195,7 @@ export class ThreadListFeed extends ConversationFeed {
   }
 
   /** Sends the events as the threads are now. */
-  async #sendMissed(session: EventSession, events: readonly ListEvent[]): Promise<void> {
+  async #sendEvents(session: EventSession, events: readonly ListEvent[]): Promise<void> {
     const { epoch, position } = this.at;
     const viewer = session.request.viewer?.userId ?? null;
     const changes: StreamEvent[] = [];
@@ -250,7 +216,7 @@ export class ThreadListFeed extends ConversationFeed {
       : threadEvent(thread, this.idAt(position));
   }
 
-  async #snapshot(session: EventSession): Promise<Text> {
+  protected async snapshot(session: EventSession): Promise<Text> {
     const { pageTokens } = this.parts;
     const viewer = session.request.viewer?.userId ?? null;
     const { epoch, position } = this.at;
@@ -273,7 +239,7 @@ export class ThreadListFeed extends ConversationFeed {
   }
 
   /** Takes the head of the list as what is known, from which each reader's snapshot goes on. Idempotent. */
-  #begin(): Promise<void> {
+  protected begin(): Promise<void> {
     this.#beginning ??= this.#readBeginning().catch((error) => {
       this.#beginning = null;
       throw error;
@@ -299,7 +265,7 @@ export class ThreadListFeed extends ConversationFeed {
     return reads.run(this.project, () => store.threads.list(this.project, request));
   }
 
-  #covers(position: number): boolean {
+  protected covers(position: number): boolean {
     const oldest = this.#events[0]?.position ?? this.at.position + 1;
     return position <= this.at.position && position >= oldest - 1;
   }

@@ -4,7 +4,7 @@ import { slices } from '../../values/slices.ts';
 import { threadEvent } from '../../wire/conversation-events.ts';
 import type { StreamEvent } from '../../wire/stream-event.ts';
 import type { EventSession } from '../sessions/event-session.ts';
-import type { FeedParts } from './feed-parts.ts';
+import type { FeedParts } from './conversation-feed.ts';
 
 /** Most users whose unread messages are counted in one statement. */
 const VIEWERS_AT_ONCE = 1_000;

@@ -57,7 +57,6 @@ export class GroupFeed implements Follower {
     this.#state = new FeedState(scope, parts.counts);
     this.#changes = new GroupChanges(parts.store, this.#state, this.#channels);
     const hooks = {
-      now: () => parts.clock.now(),
       followed: () => this.#followed,
       viewerIds: () => this.#viewerIds(),
       endWithoutAccess: (userIds: readonly string[] | null) => this.#endWithoutAccess(userIds),
@@ -81,10 +80,6 @@ export class GroupFeed implements Follower {
 
   get project(): PresenceScope['project'] {
     return this.#state.scope.project;
-  }
-
-  get channels(): Iterable<Channel> {
-    return this.#channels;
   }
 
   /**
@@ -113,16 +108,6 @@ export class GroupFeed implements Follower {
     if (!profiles.isNeeded) return;
     const shown = userIds.filter((id) => this.#state.has(id));
     if (shown.length > 0) await presence.publish(scope, { type: 'profiles', userIds: shown }, clock.now());
-  }
-
-  /** Sends a reader who missed too much a snapshot. Where the group is being read, all of its readers get one. Never rejects. */
-  async reopen(session: StreamSession): Promise<void> {
-    await this.#followed
-      .inOrder(async () => {
-        const { channel } = session;
-        if (channel?.isOpen === true) await channel.reopen([session]);
-      })
-      .catch((error) => this.#followed.invalidate(error));
   }
 
   async apply(events: readonly NumberedEvent[]): Promise<void> {
@@ -155,12 +140,15 @@ export class GroupFeed implements Follower {
   /** Call it about once a second. */
   tick(now: number): void {
     this.#followed.tick(now);
-    for (const reader of this.#readers) if (reader.ending !== null) this.#readers.delete(reader);
+    for (const reader of this.#readers) {
+      if (reader.ending !== null) this.#readers.delete(reader);
+      else if (reader.isReadyForSnapshot) void this.#reopen(reader);
+    }
     this.#recorded.tick();
     const idle: Channel[] = [];
     for (const channel of this.#channels) {
       void channel.pump();
-      if (channel.readers.size === 0) idle.push(channel);
+      if (channel.readers.size + channel.joining === 0) idle.push(channel);
       else channel.emptySince = null;
     }
     this.#closeIdle(idle, now);
@@ -176,29 +164,49 @@ export class GroupFeed implements Follower {
     this.#state.pruneTexts();
   }
 
+  heartbeat(): void {
+    for (const channel of this.#channels) void channel.heartbeat();
+  }
+
   close(): void {
     this.#unfollow();
     this.#followed.close();
   }
 
+  /**
+   * Sends a reader who missed too much a snapshot, unless another one was sent meanwhile. Where the group is being read, all of its
+   * readers get one. Never rejects.
+   */
+  async #reopen(reader: StreamSession): Promise<void> {
+    await this.#followed
+      .inOrder(async () => {
+        const { channel, isReadyForSnapshot } = reader;
+        if (channel?.isOpen === true && isReadyForSnapshot) await channel.reopen([reader]);
+      })
+      .catch((error) => this.#followed.invalidate(error));
+  }
+
   async #tryJoin(session: StreamSession, position: PresencePosition | null): Promise<void> {
     await this.#followed.ready;
     const channel = this.#channelOf(session.request.filter);
-    await channel.ready;
-    const { watch } = this.#followed;
-    const missed =
-      position === null || watch === null ? null : await readMissed(watch, channel, this.#state, position);
-    await this.#followed.inOrder(() => this.#joinChannel(session, channel, missed));
+    channel.joining += 1;
+    try {
+      await channel.ready;
+      const { watch } = this.#followed;
+      const missed =
+        position === null || watch === null ? null : await readMissed(watch, channel, this.#state, position);
+      await this.#followed.inOrder(() => this.#joinChannel(session, channel, missed));
+    } finally {
+      channel.joining -= 1;
+    }
   }
 
-  /** Does nothing where the channel was suspended or closed meanwhile. */
+  /** Does nothing where the channel was suspended meanwhile. */
   async #joinChannel(session: StreamSession, channel: Channel, missed: Missed | null): Promise<void> {
     if (!channel.isOpen) return;
     const resumed = missed === null ? null : resume(missed, channel, this.#state);
     const opening = resumed?.opening ?? (await channel.snapshot());
-    // A channel without readers may be closed while its snapshot is made.
-    const isCurrent = this.#channels.get(channel.view.filter) === channel;
-    if (isCurrent && session.ending === null) session.join(channel, opening, resumed?.knownTo);
+    if (session.ending === null) session.join(channel, opening, resumed?.knownTo);
   }
 
   /**
@@ -218,16 +226,34 @@ export class GroupFeed implements Follower {
 
   /** Null where nothing has to be waited for, as after most events. */
   #afterEvent(event: PresenceEvent): Promise<void> | null {
-    if (event.type === 'releasing') this.#parts.onReleasing(this.#state.scope, event);
-    if (isOfTheStore(event)) return this.#afterStoreEvent(event);
-    return endsLocations(event) ? this.#reopenResumed() : null;
+    switch (event.type) {
+      case 'releasing':
+        this.#parts.onReleasing(this.#state.scope, event);
+        return null;
+      case 'durable':
+        // Where a bound ended durable locations, the event does not name them.
+        return event.endedTo === undefined ? null : this.#reopenResumed();
+      case 'users':
+      case 'usersRemoved':
+        return this.#afterChangedAccess(event.userIds);
+      case 'group':
+        return this.#afterChangedAccess(null);
+      case 'groupRemoved':
+        return this.#afterRemoval();
+      default:
+        return null;
+    }
   }
 
-  async #afterStoreEvent(event: StoreEvent): Promise<void> {
-    // Readers get the departures, and then the end of their streams, unless the group was made again by now.
-    if (event.type === 'groupRemoved')
-      await Promise.all([...this.#channels].map((channel) => channel.send()));
-    await this.#endWithoutAccess('userIds' in event ? event.userIds : null);
+  /** Readers get the departures, and then the end of their streams, unless the group was made again by now. */
+  async #afterRemoval(): Promise<void> {
+    await Promise.all([...this.#channels].map((channel) => channel.send()));
+    await this.#afterChangedAccess(null);
+  }
+
+  /** Other users may be seen now, and may watch: these, or with null all. */
+  async #afterChangedAccess(userIds: readonly string[] | null): Promise<void> {
+    await this.#endWithoutAccess(userIds);
     await this.#reopenResumed();
   }
 
@@ -276,15 +302,3 @@ export class GroupFeed implements Follower {
     return endWithoutAccess(this.#parts.store, concerned);
   }
 }
-
-/** Whether a bound ended durable locations: the event does not name them. */
-const endsLocations = (event: PresenceEvent) => event.type === 'durable' && event.endedTo !== undefined;
-
-type StoreEvent = Extract<PresenceEvent, { type: 'groupRemoved' | 'usersRemoved' | 'users' | 'group' }>;
-
-/** Whether the event changes who may be seen, and so who may watch. */
-const isOfTheStore = (event: PresenceEvent): event is StoreEvent =>
-  event.type === 'groupRemoved' ||
-  event.type === 'usersRemoved' ||
-  event.type === 'users' ||
-  event.type === 'group';

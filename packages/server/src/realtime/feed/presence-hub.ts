@@ -41,8 +41,6 @@ export class PresenceHub implements SessionOwner {
   readonly #parts: HubParts;
   readonly #feeds = new Map<string, GroupFeed>();
   readonly #streams: OpenStreams<StreamSession>;
-  /** Readers who missed too much: each gets a snapshot within a second of being able to take it, and one a second at most. */
-  readonly #lost = new Set<StreamSession>();
   readonly #queue: SendQueue;
   readonly #interruptions: InterruptionLog;
   readonly #releases: ConnectionReleases;
@@ -86,15 +84,9 @@ export class PresenceHub implements SessionOwner {
   }
 
   ended(session: StreamSession): void {
-    this.#lost.delete(session);
     this.#streams.ended(session);
     // The pages of a server that stops reconnect to another one.
     if (!this.#isStopping) this.#releases.closed(session.request);
-  }
-
-  /** The reader gets a snapshot once its network has taken what it was sent: see the tick. */
-  lost(session: StreamSession): void {
-    this.#lost.add(session);
   }
 
   /** The reader gets no message, reconnects and resumes; the log has the error. */
@@ -161,12 +153,6 @@ export class PresenceHub implements SessionOwner {
       this.#feeds.delete(key);
     }
     if (isAnyLost) void this.#retry.request();
-    for (const session of this.#lost) {
-      if (!session.isReadyForSnapshot) continue;
-      this.#lost.delete(session);
-      const { caller, groupId } = session.request;
-      void this.#feedOf({ project: caller.project, groupId }).reopen(session);
-    }
     this.#interruptions.tick();
   }
 
@@ -182,8 +168,6 @@ export class PresenceHub implements SessionOwner {
   }
 
   #heartbeat(): void {
-    for (const feed of this.#feeds.values()) {
-      for (const channel of feed.channels) void channel.heartbeat();
-    }
+    for (const feed of this.#feeds.values()) feed.heartbeat();
   }
 }

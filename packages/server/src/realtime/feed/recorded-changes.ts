@@ -3,13 +3,14 @@ import { Repeated } from '../../concurrency/repeated.ts';
 import type { Semaphore } from '../../concurrency/semaphore.ts';
 import type { RecordListener } from '../../core/changes/record-follower.ts';
 import type { TopicChanges } from '../../core/changes/topic-changes.ts';
+import type { Clock } from '../../core/clock.ts';
 import type { GroupEvent, PresenceStore } from '../../presence/presence-store.ts';
 import { type Topic, USERS_TOPIC } from '../../store/changes/change-topics.ts';
 import type { Store } from '../../store/store.ts';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import { slices } from '../../values/slices.ts';
 import { isSameLocation } from '../views/durable-locations.ts';
-import { durablePages, type LatestLocations, readDurable } from '../views/durable-reading.ts';
+import { readDurable, readListed } from '../views/durable-reading.ts';
 import type { FeedState } from '../views/feed-state.ts';
 import { presentableOf } from '../views/presentable.ts';
 import type { FollowedGroup } from './followed-group.ts';
@@ -27,7 +28,7 @@ interface Parts {
   readonly store: Store;
   readonly presence: PresenceStore;
   readonly log: Logger;
-  readonly now: () => number;
+  readonly clock: Clock;
   readonly followed: () => FollowedGroup;
   readonly reads: Semaphore;
   /** The users whose client tokens opened streams of the group. */
@@ -183,12 +184,12 @@ export class RecordedChanges implements RecordListener {
   }
 
   async #publish({ users, renamed }: Named, upTo: number): Promise<void> {
-    const { presence, now } = this.#parts;
+    const { presence, clock } = this.#parts;
     const { scope } = this.#state;
     for (const [index, event] of presenceEvents(users).entries())
-      await presence.publish(scope, event, now(), index === 0 ? upTo : undefined);
+      await presence.publish(scope, event, clock.now(), index === 0 ? upTo : undefined);
     // Not all processes show names, so one that does not may have published an event up to this position.
-    for (const event of profileEvents(renamed)) await presence.publish(scope, event, now());
+    for (const event of profileEvents(renamed)) await presence.publish(scope, event, clock.now());
   }
 
   /** Those of whom the state has something else than the Store. */
@@ -204,10 +205,11 @@ export class RecordedChanges implements RecordListener {
   async #differingPresence(named: readonly string[] | null): Promise<string[]> {
     const { store } = this.#parts;
     const { scope } = this.#state;
-    const userIds = named ?? (await this.#allUsers());
-    if (userIds.length === 0) return [];
+    const stored = named === null ? await readListed(store, scope, null, null) : null;
+    // All are those who are shown, or are to be shown when the group is active.
+    const userIds = named ?? [...new Set([...this.#state.userIds(), ...(stored?.keys() ?? [])])];
     const visible = await presentableOf(store, scope, userIds);
-    const durable: LatestLocations = await readDurable(store, scope, null, [...visible.keys()]);
+    const durable = stored ?? (await readDurable(store, scope, null, [...visible.keys()]));
     const { view, unfiltered } = this.#state;
     return userIds.filter((id) => {
       const isVisible = visible.get(id) === view.incarnationOf(id);
@@ -215,14 +217,6 @@ export class RecordedChanges implements RecordListener {
       const latest = visible.has(id) ? (durable.get(id) ?? null) : null;
       return !isSameLocation(unfiltered.durableOf(id), latest);
     });
-  }
-
-  /** All who are shown, or are to be shown when the group is active. */
-  async #allUsers(): Promise<string[]> {
-    const found = new Set(this.#state.userIds());
-    for await (const page of durablePages(this.#parts.store, this.#state.scope, null))
-      for (const userId of page.keys()) found.add(userId);
-    return [...found];
   }
 }
 

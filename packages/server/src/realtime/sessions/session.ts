@@ -29,7 +29,8 @@ export abstract class Session<Request extends SessionRequest = SessionRequest> i
   start(sink: StreamSink): void {
     this.sink = sink;
     if (this.#ending === null) this.begin();
-    else sink.destroy();
+    else if (this.#ending === 'closed') sink.destroy();
+    else sink.end(this.#ending, null);
   }
 
   /** Whether the reader was not sent all events. */

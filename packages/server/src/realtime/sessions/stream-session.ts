@@ -12,8 +12,6 @@ export interface SessionOwner {
   readonly unsent: UnsentTexts;
   /** The stream has ended, for whatever reason. Called once. */
   ended(session: StreamSession): void;
-  /** The reader missed too much, and its sink takes a snapshot in place. */
-  lost(session: StreamSession): void;
   /** The stream ends because of a defect in this program. */
   failed(session: StreamSession, defect: unknown): void;
 }
@@ -118,12 +116,8 @@ export class StreamSession extends Session<StreamRequest> implements ChannelRead
 
   /** The reader cannot be sent what it missed. Idempotent. */
   #lose(): void {
-    if (this.sink?.takesSnapshots !== true) {
-      this.disconnect();
-    } else if (!this.#isLost) {
-      this.#isLost = true;
-      this.#owner.lost(this);
-    }
+    if (this.sink?.takesSnapshots === true) this.#isLost = true;
+    else this.disconnect();
   }
 
   #take(batch: Batch): void {

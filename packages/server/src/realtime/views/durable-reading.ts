@@ -36,8 +36,22 @@ export async function readAllDurable(
   return latest;
 }
 
-/** The same of all users, a page at a time, whether or not they may be seen. */
-export async function* durablePages(
+/** The same of these users, or with null of all, whether or not they may be seen: all of the list is read. */
+export async function readListed(
+  store: Store,
+  scope: PresenceScope,
+  filter: LocationFilter,
+  userIds: readonly string[] | null,
+): Promise<LatestLocations> {
+  const wanted = userIds === null ? null : new Set(userIds);
+  const latest: LatestLocations = new Map();
+  for await (const page of durablePages(store, scope, filter)) {
+    for (const [userId, location] of page) if (wanted?.has(userId) !== false) latest.set(userId, location);
+  }
+  return latest;
+}
+
+async function* durablePages(
   store: Store,
   { project, groupId }: PresenceScope,
   filter: LocationFilter,
@@ -60,18 +74,4 @@ async function readOne(
   const page = { after: justBefore(userId), limit: 1 };
   const [found] = await store.durablePresence.list(project, groupId, filter, page);
   return found?.userId === userId ? found : null;
-}
-
-async function readListed(
-  store: Store,
-  scope: PresenceScope,
-  filter: LocationFilter,
-  userIds: readonly string[],
-): Promise<LatestLocations> {
-  const wanted = new Set(userIds);
-  const latest: LatestLocations = new Map();
-  for await (const page of durablePages(store, scope, filter)) {
-    for (const [userId, location] of page) if (wanted.has(userId)) latest.set(userId, location);
-  }
-  return latest;
 }
