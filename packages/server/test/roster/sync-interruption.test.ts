@@ -13,7 +13,7 @@ async function sync(
   lines: readonly object[],
   signal: AbortSignal,
   submit: Submit,
-  submitConversation: () => Promise<'created'> = assert.fail,
+  submitConversation: () => Promise<'created'> = async () => assert.fail('no line is about a thread'),
 ): Promise<SyncSummary> {
   const clock = new MovedClock();
   return syncRoster({
@@ -67,7 +67,8 @@ test('sync that is interrupted while a line about a thread waits for the one bef
   const controller = new AbortController();
   let requests = 0;
   const threads = users.map(({ id }) => ({ type: 'thread', id, groupID: 'g', name: 'T' }));
-  const summary = await sync(threads, controller.signal, assert.fail, async () => {
+  const noBatch = async () => assert.fail('all lines are about threads');
+  const summary = await sync(threads, controller.signal, noBatch, async () => {
     requests += 1;
     await ticked();
     controller.abort(new InterruptedError('SIGINT'));
