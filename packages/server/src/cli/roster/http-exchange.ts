@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Agent, IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import * as https from 'node:https';
 import { http } from '../../values/node-http.ts';
+import { reasonOf } from '../reason-of.ts';
 
 /** The answer of a server, read to its end. */
 export interface Answer {
@@ -58,17 +59,11 @@ export class HttpExchange {
       const { statusCode: status = 0, headers: answered } = incoming;
       return { status, headers: answered, body: Buffer.concat(await incoming.toArray()) };
     } catch (error) {
-      throw new ConnectionError(reasonOf(error as Error), { cause: error });
+      throw new ConnectionError(reasonOf(error), { cause: error });
     }
   }
 
   close(): void {
     this.#agent.destroy();
   }
-}
-
-/** A name that leads to several addresses fails with one error for each of them, and no message of its own. */
-function reasonOf(error: Error): string {
-  if (!(error instanceof AggregateError)) return error.message;
-  return error.errors.map((inner: Error) => inner.message).join('; ');
 }
