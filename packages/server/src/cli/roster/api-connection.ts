@@ -138,10 +138,8 @@ export class ApiConnection {
   }
 
   async #send(method: string, path: string, body: string | undefined): Promise<Answer> {
-    const authorization = `Bearer ${await this.#options.tokens.token()}`;
-    if (body === undefined) return this.#exchange.send({ method, path, headers: { authorization } });
-    const headers = { authorization, 'content-type': 'application/json' };
-    return this.#exchange.send({ method, path, headers, body });
+    const token = await this.#options.tokens.token();
+    return this.#exchange.send(method, path, `Bearer ${token}`, body);
   }
 }
 

@@ -11,14 +11,6 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-interface Outgoing {
-  readonly method: string;
-  /** Below the base URL; sent exactly as given. */
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-}
-
 /** The connection failed. The request may have been applied. */
 export class ConnectionError extends Error {}
 
@@ -41,12 +33,13 @@ export class HttpExchange {
     this.#agent = new client.Agent({ keepAlive: true });
   }
 
-  /** Sends one request. @throws ConnectionError */
-  async send({ method, path, headers, body = '' }: Outgoing): Promise<Answer> {
+  /** Sends one request. The path is below the base URL, and sent exactly as given. @throws ConnectionError */
+  async send(method: string, path: string, authorization: string, json = ''): Promise<Answer> {
+    const body = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(json)) };
     const outgoing = this.#client.request(this.#base, {
       method,
       path: this.#base.pathname.replace(/\/$/, '') + path,
-      headers: body === '' ? headers : { ...headers, 'content-length': String(Buffer.byteLength(body)) },
+      headers: { authorization, ...(json !== '' && body) },
       agent: this.#agent,
       timeout: SILENCE_MAX_MS,
     });
@@ -54,7 +47,7 @@ export class HttpExchange {
     // An error after the answer has begun also ends the reading below.
     outgoing.on('error', () => {});
     try {
-      outgoing.end(body);
+      outgoing.end(json);
       const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
       const { statusCode: status = 0, headers: answered } = incoming;
       return { status, headers: answered, body: Buffer.concat(await incoming.toArray()) };
