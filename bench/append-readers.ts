@@ -6,7 +6,8 @@
  * Reads an {@link AppendPlan} as JSON from the file named by its argument; prints an {@link AppendResult} as JSON.
  */
 import { readFileSync } from 'node:fs';
-import { type Ages, agesOf, atRate, openStreams, sendJson, waitUntil } from './event-stream.ts';
+import { atRate, openStreams, sendJson, waitUntil } from './event-stream.ts';
+import { type Percentiles, percentilesOf } from './percentiles.ts';
 
 export interface AppendPlan {
   readonly port: number;
@@ -21,7 +22,7 @@ export interface AppendPlan {
 }
 
 /** The ages are from sending an append to reading its text. */
-export interface AppendResult extends Ages {
+export interface AppendResult extends Percentiles {
   readonly delivered: number;
   readonly expected: number;
 }
@@ -56,5 +57,5 @@ await atRate(plan.appends, plan.appendsPerSecond, (append) => {
 });
 const expected = plan.appends * plan.readers;
 await waitUntil(() => delivered >= expected, PATIENCE_MS);
-const result: AppendResult = { delivered, expected, ...agesOf(ages) };
+const result: AppendResult = { delivered, expected, ...percentilesOf(ages) };
 process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit(0));

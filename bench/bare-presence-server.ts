@@ -3,9 +3,9 @@
  * answers, without tokens, routes, checks, or a check of eligibility. Takes its options as JSON; prints
  * `{"port": …}` when it listens.
  */
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import { Batcher } from '../packages/server/src/concurrency/batcher.ts';
+import { serveBare } from './bare-http.ts';
 import { openPresenceCall, type PresenceStep } from './presence-call.ts';
 
 export interface BarePresenceOptions {
@@ -14,13 +14,6 @@ export interface BarePresenceOptions {
   /** How many requests of one event-loop tick share a call. */
   readonly mostTogether: number;
 }
-
-const ANSWER = JSON.stringify({ success: true, message: 'updated presence of user u0123456789ab' });
-const HEAD = {
-  'x-request-id': 'bare',
-  'content-type': 'application/json; charset=utf-8',
-  'content-length': ANSWER.length,
-};
 
 const { redisUrl, project, mostTogether } = JSON.parse(process.argv[2] as string) as BarePresenceOptions;
 const call = await openPresenceCall(redisUrl, project);
@@ -36,15 +29,6 @@ function stepOf({ url = '' }: IncomingMessage, body: string): PresenceStep {
   };
 }
 
-const server = createServer((request, response) => {
-  const chunks: Buffer[] = [];
-  request.on('data', (chunk: Buffer) => chunks.push(chunk));
-  request.on('end', async () => {
-    await batcher.add('set', stepOf(request, Buffer.concat(chunks).toString()));
-    response.writeHead(200, HEAD).end(ANSWER);
-  });
-});
-server.listen(0, '127.0.0.1', () => {
-  console.log(JSON.stringify({ port: (server.address() as AddressInfo).port }));
-});
-process.on('SIGTERM', () => process.exit(0));
+serveBare('updated presence of user u0123456789ab', (request, body) =>
+  batcher.add('set', stepOf(request, body)),
+);

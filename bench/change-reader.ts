@@ -6,8 +6,7 @@
 import { readFileSync } from 'node:fs';
 import type { ChangeList } from '@rollcall/protocol';
 import { read } from './http.ts';
-import { processorSeconds } from './processes.ts';
-import { ownBytes } from './resident-bytes.ts';
+import { ownBytes, processorSeconds } from './process-usage.ts';
 
 export interface ChangeReadPlan {
   readonly port: number;

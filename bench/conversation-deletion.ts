@@ -4,7 +4,7 @@ import { CONVERSATION_OPERATIONS, GROUP_NAME } from './conversation-operations.t
 import { pause } from './event-stream.ts';
 import { send } from './http.ts';
 import { discardRequests, load } from './processes.ts';
-import { one, print, table, two, verdict, whole } from './report.ts';
+import { atMost, figure, figures, mebibytes, one, print, two, verdict, whole } from './report.ts';
 
 const ANSWER_MS = 200;
 const OTHERS_P99_MS = 50;
@@ -54,22 +54,15 @@ export async function deletionTable(engine: Engine, filled: FilledServer, doomed
   discardRequests(requests);
   await pause(SETTLED_MS);
   const sizeAfter = await store.bytes();
-  const megabytes = (bytes: number) => `${whole(bytes / 1_024 ** 2)} MiB`;
   const worst = Math.max(...during);
-  table(
-    ['what', 'measured', 'target', ''],
-    [
-      ['DELETE answered, ms', one(answeredMs), `≤ ${ANSWER_MS}`, verdict(answeredMs <= ANSWER_MS)],
-      ['a thread of it afterwards, status', String(found.status), '404', verdict(found.status === 404)],
-      [`p99 of other requests before, worst ${ROUND_SECONDS} seconds, ms`, two(Math.max(...before)), '', ''],
-      [
-        `p99 of other requests meanwhile, worst ${ROUND_SECONDS} seconds, ms`,
-        ...[two(worst), `≤ ${OTHERS_P99_MS}`, verdict(worst <= OTHERS_P99_MS)],
-      ],
-      ['disk before and after', `${megabytes(sizeBefore)}, ${megabytes(sizeAfter)}`, '', ''],
-      ['removed after, s', one(purgedSeconds), '', ''],
-    ],
-  );
+  figures([
+    atMost('DELETE answered, ms', answeredMs, ANSWER_MS, one),
+    ['a thread of it afterwards, status', String(found.status), '404', verdict(found.status === 404)],
+    figure(`p99 of other requests before, worst ${ROUND_SECONDS} seconds, ms`, two(Math.max(...before))),
+    atMost(`p99 of other requests meanwhile, worst ${ROUND_SECONDS} seconds, ms`, worst, OTHERS_P99_MS, two),
+    figure('disk before and after', `${mebibytes(sizeBefore)}, ${mebibytes(sizeAfter)}`),
+    figure('removed after, s', one(purgedSeconds)),
+  ]);
 }
 
 /** Requests of several operations in turn. */

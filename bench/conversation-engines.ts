@@ -9,10 +9,10 @@ import type { Filled } from './conversation-operations.ts';
 import { projectToken } from './credentials.ts';
 import { fill, SMALL } from './dataset.ts';
 import { type Child, freshDirectory, type RollcallOptions, startRollcall } from './processes.ts';
-import { makeServers, rowsOf } from './scale-out-servers.ts';
+import { hasServers, makeServers, rowsOf } from './scale-out-servers.ts';
 
 /** A store that a server can be started on. */
-interface MeasuredStore {
+interface MeasuredStore extends AsyncDisposable {
   readonly options: RollcallOptions;
   fill(threads: Threads): void | Promise<void>;
   bytes(): number | Promise<number>;
@@ -20,7 +20,6 @@ interface MeasuredStore {
   vacuum(): void | Promise<void>;
   /** Whether nothing is left of deleted groups. */
   isPurged(): boolean | Promise<boolean>;
-  remove(): Promise<void>;
 }
 
 export interface Engine {
@@ -30,7 +29,7 @@ export interface Engine {
   makeStore(): Promise<MeasuredStore>;
 }
 
-export const EMBEDDED: Engine = {
+const EMBEDDED: Engine = {
   name: 'the embedded engine',
   isEmbedded: true,
   async makeStore() {
@@ -42,7 +41,7 @@ export const EMBEDDED: Engine = {
       bytes: () => readdirSync(dataDirectory).reduce((sum, name) => sum + sizeOf(name), 0),
       vacuum() {},
       isPurged: () => isSqlitePurged(join(dataDirectory, STORE_FILE)),
-      remove: async () => {},
+      [Symbol.asyncDispose]: async () => {},
     };
   },
 };
@@ -61,7 +60,7 @@ function isSqlitePurged(file: string): boolean {
   }
 }
 
-export const SCALE_OUT: Engine = {
+const SCALE_OUT: Engine = {
   name: 'PostgreSQL and Redis',
   isEmbedded: false,
   async makeStore() {
@@ -84,10 +83,18 @@ export const SCALE_OUT: Engine = {
         const left = await rowsOf(databaseUrl, 'SELECT 1 FROM deleted_conversations LIMIT 1');
         return left.length === 0;
       },
-      remove: () => servers.remove(),
+      [Symbol.asyncDispose]: () => servers[Symbol.asyncDispose](),
     };
   },
 };
+
+/** The engines whose name contains the text. PostgreSQL and Redis need not be there. */
+export async function measuredEngines(what: string, only: string): Promise<Engine[]> {
+  const engines = [EMBEDDED, SCALE_OUT].filter(({ name }) => name.includes(only));
+  return (await hasServers(`${what} on PostgreSQL`))
+    ? engines
+    : engines.filter(({ isEmbedded }) => isEmbedded);
+}
 
 /** A server with users, groups and threads. */
 export interface FilledServer extends Filled, AsyncDisposable {
@@ -100,18 +107,17 @@ export async function startFilled(
   engine: Engine,
   [threads, ...more]: readonly [Threads, ...Threads[]],
 ): Promise<FilledServer> {
-  const store = await engine.makeStore();
+  await using opened = new AsyncDisposableStack();
+  const store = opened.use(await engine.makeStore());
   const token = await projectToken();
   const first = await startRollcall(store.options);
   await fill(first, token, SMALL);
   await first.stop();
   for (const each of [threads, ...more]) await store.fill(each);
-  const server = await startRollcall(store.options);
+  const server = opened.use(await startRollcall(store.options));
+  const owned = opened.move();
   return {
     ...{ server, token, store, threads, deep: more[0] ?? threads },
-    async [Symbol.asyncDispose]() {
-      await server.stop();
-      await store.remove();
-    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -9,7 +9,7 @@ import {
 } from './conversation-dataset.ts';
 import { groupId, groupMembers, randomNumbers, SMALL } from './dataset.ts';
 import { type Address, read, requestText, send } from './http.ts';
-import { OPERATIONS, type Operation } from './operations.ts';
+import { requestsOf } from './operations.ts';
 
 /** A page of messages; one of threads is as long as the list of a small store's group. */
 const PAGE_MESSAGES = 20;
@@ -141,8 +141,7 @@ function addMessage(
 }
 
 export const GROUP_NAME = 'PUT group name';
-export const groupNames = ({ token }: Filled): string[] =>
-  (OPERATIONS.find(({ name }) => name === GROUP_NAME) as Operation).requests(SMALL, token);
+export const groupNames = ({ token }: Filled): string[] => requestsOf(GROUP_NAME, token);
 
 export const CONVERSATION_OPERATIONS: readonly ConversationOperation[] = [
   {

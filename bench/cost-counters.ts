@@ -1,7 +1,13 @@
 /** What a server, its PostgreSQL and its Redis have done so far. All run on this machine. */
-import { Redis } from 'ioredis';
-import { loadProcessorSeconds, processorSeconds } from './processes.ts';
-import { rowsOf, type ScaleOutServers, statements } from './scale-out-servers.ts';
+import { processorSeconds } from './process-usage.ts';
+import { loadProcessorSeconds } from './processes.ts';
+import {
+  redisCalls,
+  redisProcessorSeconds,
+  rowsOf,
+  type ScaleOutServers,
+  statements,
+} from './scale-out-servers.ts';
 
 export interface Counters {
   /** Processor time of Rollcall's processes, of PostgreSQL's, of Redis and of the load generator, in seconds. */
@@ -20,8 +26,6 @@ export interface Counters {
 const BACKENDS =
   'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()';
 const WAL = "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8";
-/** Calls from inside of scripts are counted by Redis too, under these names only when a client sends them. */
-const SCRIPT_CALLS = ['cmdstat_evalsha', 'cmdstat_eval', 'cmdstat_fcall'];
 
 /** Reads the counters of these servers. PostgreSQL's are up to date only seconds later, and are waited for. */
 export async function readCounters(servers: ScaleOutServers, pids: readonly number[]): Promise<Counters> {
@@ -36,22 +40,10 @@ export async function readCounters(servers: ScaleOutServers, pids: readonly numb
   };
   return {
     ...times,
-    ...(await readRedis(servers)),
+    redisSeconds: await redisProcessorSeconds(),
+    redisCalls: await redisCalls(),
     walBytes,
     statements: await statements(databaseUrl),
-  };
-}
-
-async function readRedis(servers: ScaleOutServers): Promise<{ redisSeconds: number; redisCalls: number }> {
-  const client = new Redis(servers.urls.redisUrl);
-  const cpu = await client.info('cpu');
-  const stats = await client.info('commandstats');
-  client.disconnect();
-  const value = (text: string, name: string) =>
-    Number(new RegExp(`^${name}:(?:calls=)?([\\d.]+)`, 'm').exec(text)?.[1] ?? 0);
-  return {
-    redisSeconds: value(cpu, 'used_cpu_user') + value(cpu, 'used_cpu_sys'),
-    redisCalls: SCRIPT_CALLS.reduce((total, name) => total + value(stats, name), 0),
   };
 }
 

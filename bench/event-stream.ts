@@ -1,6 +1,6 @@
 /** Many readers of event streams and callers of the server in one process, so that one clock times both. */
 import { Agent, request } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 
 const SNAPSHOT = Buffer.from('event: snapshot');
 const EVENT_END = '\n\n';
@@ -14,11 +14,14 @@ export interface Stream {
 }
 
 /**
- * Opens a stream; resolves when its snapshot is there. `take` gets the bytes of whole events, those of the snapshot and the
- * time among them. @throws Error when the stream ends
+ * Opens a stream; resolves to its connection when its snapshot is there. `take` gets the bytes of whole events, those of the
+ * snapshot and the time among them. @throws Error when the stream ends
  */
-function open({ port, token, path }: Stream, take: (events: Buffer, now: number) => void): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
+export function openStream(
+  { port, token, path }: Stream,
+  take: (events: Buffer, now: number) => void,
+): Promise<Socket> {
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const socket = connect({ host: '127.0.0.1', port });
   // An event can be cut in two.
   let rest: Buffer = Buffer.alloc(0);
@@ -34,7 +37,7 @@ function open({ port, token, path }: Stream, take: (events: Buffer, now: number)
     if (end < EVENT_END.length) return;
     const events = bytes.subarray(0, end);
     take(events, now);
-    if (events.includes(SNAPSHOT)) resolve();
+    if (events.includes(SNAPSHOT)) resolve(socket);
   });
   socket.write(
     `GET ${path} HTTP/1.1\r\nHost: bench\r\nAccept: text/event-stream\r\nAuthorization: Bearer ${token}\r\n\r\n`,
@@ -50,7 +53,7 @@ export async function openStreams(
 ): Promise<void> {
   for (let first = 0; first < count; first += OPENED_AT_ONCE) {
     const length = Math.min(OPENED_AT_ONCE, count - first);
-    await Promise.all(Array.from({ length }, (_, offset) => open(stream, taker(first + offset))));
+    await Promise.all(Array.from({ length }, (_, offset) => openStream(stream, taker(first + offset))));
   }
 }
 
@@ -97,17 +100,4 @@ export async function atRate(
 export async function waitUntil(isDone: () => boolean, withinMs: number): Promise<void> {
   const end = performance.now() + withinMs;
   while (!isDone() && performance.now() < end) await pause(20);
-}
-
-/** How old events were when they were read, in milliseconds. */
-export interface Ages {
-  readonly p50: number;
-  readonly p99: number;
-  readonly max: number;
-}
-
-export function agesOf(ages: readonly number[]): Ages {
-  const sorted = Float64Array.from(ages).sort();
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-  return { p50: at(0.5), p99: at(0.99), max: at(1) };
 }

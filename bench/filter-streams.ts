@@ -1,10 +1,11 @@
 /** Streams of one group that each have a filter of their own; each filter shows every user. */
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { projectToken } from './credentials.ts';
 import { userId } from './dataset.ts';
+import { openStream } from './event-stream.ts';
 import { send } from './http.ts';
+import { residentBytes } from './process-usage.ts';
 import { type Child, startRollcall } from './processes.ts';
-import { residentBytes } from './resident-bytes.ts';
 
 const GROUP = 'crowd';
 /** Each subset of these is a filter. */
@@ -16,18 +17,21 @@ const UPDATES_AT_ONCE = 1_000;
 /** The resident memory that so many streams add to a server in whose group so many users are present, in bytes. */
 export async function filterStreamsBytes(streams: number, users: number): Promise<number> {
   const token = await projectToken();
-  const server = await startRollcall();
+  await using server = await startRollcall();
   await fill(server, token, users);
   const before = residentBytes(server.pid);
   const sockets: Socket[] = [];
   for (let first = 0; first < streams; first += AT_ONCE) {
     const count = Math.min(AT_ONCE, streams - first);
-    const opened = Array.from({ length: count }, (_, offset) => open(server, token, first + offset));
+    const opened = Array.from({ length: count }, (_, offset) => {
+      const stream = { port: server.port, token, path: pathOf(first + offset) };
+      // What follows the snapshot is discarded.
+      return openStream(stream, () => {});
+    });
     sockets.push(...(await Promise.all(opened)));
   }
   const bytes = residentBytes(server.pid) - before;
   for (const socket of sockets) socket.destroy();
-  await server.stop();
   return bytes;
 }
 
@@ -46,22 +50,9 @@ async function fill(server: Child, token: string, users: number): Promise<void> 
   }
 }
 
-/** Opens a stream and waits for its snapshot; what follows is discarded. */
-function open({ port }: Child, token: string, index: number): Promise<Socket> {
+/** The stream with the filter of this number. */
+function pathOf(index: number): string {
   const pairs = Object.entries(PAIRS).filter((_, bit) => ((index >> bit) & 1) === 1);
   const location = JSON.stringify({ doc: 'a', ...Object.fromEntries(pairs) });
-  const query = new URLSearchParams({ location, partial_match: 'true' });
-  const socket = connect({ host: '127.0.0.1', port });
-  socket.write(
-    `GET /v1/groups/${GROUP}/presence?${query} HTTP/1.1\r\nHost: bench\r\nAccept: text/event-stream\r\nAuthorization: Bearer ${token}\r\n\r\n`,
-  );
-  return new Promise((resolve, reject) => {
-    let end = '';
-    socket.on('data', (chunk: Buffer) => {
-      end = (end + chunk.toString('latin1')).slice(-200);
-      if (/\nid: \S+\n\n$/.test(end)) resolve(socket);
-    });
-    socket.once('end', () => reject(new Error(`a stream ended: ${end}`)));
-    socket.once('error', reject);
-  });
+  return `/v1/groups/${GROUP}/presence?${new URLSearchParams({ location, partial_match: 'true' })}`;
 }

@@ -4,7 +4,8 @@
  * Reads a {@link FollowingPlan} as JSON from the file named by its argument; prints a {@link FollowingResult} as JSON.
  */
 import { readFileSync } from 'node:fs';
-import { type Ages, agesOf, atRate, openStreams, pause, sendJson, waitUntil } from './event-stream.ts';
+import { atRate, openStreams, pause, sendJson, waitUntil } from './event-stream.ts';
+import { type Percentiles, percentilesOf } from './percentiles.ts';
 
 export interface FollowingPlan {
   /** The process of the reader, and that of the writes. */
@@ -18,7 +19,7 @@ export interface FollowingPlan {
 }
 
 /** The ages are from sending a write to reading its event. */
-export interface FollowingResult extends Ages {
+export interface FollowingResult extends Percentiles {
   readonly delivered: number;
 }
 
@@ -53,5 +54,5 @@ await atRate(plan.writes + WARM_UP, plan.perSecond, (write) => {
 });
 await waitUntil(() => ages.filter(() => true).length === plan.writes + WARM_UP, PATIENCE_MS);
 const measured = ages.slice(WARM_UP).filter((age) => age !== undefined);
-const result: FollowingResult = { delivered: measured.length, ...agesOf(measured) };
+const result: FollowingResult = { delivered: measured.length, ...percentilesOf(measured) };
 process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit(0));

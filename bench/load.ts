@@ -7,6 +7,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
+import { type Percentiles, percentilesOf } from './percentiles.ts';
 
 export interface LoadPlan {
   /** The server's; the connections are spread over several. */
@@ -26,12 +27,8 @@ export interface LoadPlan {
   readonly requestsPerSecond?: number;
 }
 
-export interface LoadResult {
+export interface LoadResult extends Percentiles {
   readonly requestsPerSecond: number;
-  /** Milliseconds. */
-  readonly p50: number;
-  readonly p99: number;
-  readonly max: number;
   /** All answers, those before the measurement began among them. */
   readonly answers: number;
   /** Bytes of an answer's body, on average. */
@@ -113,14 +110,9 @@ class Answers {
   }
 
   result(seconds: number): LoadResult {
-    const count = this.#measured;
-    const sorted = this.#latencies.slice(0, count).sort();
-    const at = (share: number) => sorted[Math.min(count - 1, Math.floor(count * share))] ?? 0;
     return {
-      requestsPerSecond: count / seconds,
-      p50: at(0.5),
-      p99: at(0.99),
-      max: at(1),
+      requestsPerSecond: this.#measured / seconds,
+      ...percentilesOf(this.#latencies.subarray(0, this.#measured)),
       answers: this.#answered,
       bodyBytes: Math.round(this.#bodyBytes / this.#answered),
       failures: this.#failures,

@@ -1,6 +1,7 @@
 /** Measuring in rounds: the machine's speed drifts, so what is compared is measured alternately, and ratios are per round. */
 import type { LoadResult } from './load.ts';
-import { discardRequests, load, processorSeconds } from './processes.ts';
+import { processorSeconds } from './process-usage.ts';
+import { discardRequests, load } from './processes.ts';
 import { median } from './report.ts';
 
 export const CONNECTIONS = 32;
@@ -68,4 +69,11 @@ export async function measureAlternately(
       spread: of((result) => result.p99 / result.p50),
     };
   });
+}
+
+/** How long it takes, in milliseconds. */
+export async function timeOf(run: () => Promise<unknown>): Promise<number> {
+  const begin = performance.now();
+  await run();
+  return performance.now() - begin;
 }

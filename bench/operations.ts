@@ -7,6 +7,7 @@ import {
   outsiders,
   PAGE_SIZE,
   randomNumbers,
+  SMALL,
   userId,
 } from './dataset.ts';
 import { requestText } from './http.ts';
@@ -201,3 +202,10 @@ export const OPERATIONS: readonly Operation[] = [
       }),
   },
 ];
+
+/** The requests of the operation with this name over the small dataset. */
+export function requestsOf(name: string, token: string): string[] {
+  const operation = OPERATIONS.find((each) => each.name === name);
+  if (operation === undefined) throw new Error(`there is no operation ${name}`);
+  return operation.requests(SMALL, token);
+}

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { projectToken } from './credentials.ts';
 import { fill, randomNumbers, SMALL, userId } from './dataset.ts';
 import { send } from './http.ts';
-import type { Pace } from './measure.ts';
+import { type Pace, timeOf } from './measure.ts';
 import { OPERATIONS } from './operations.ts';
 import { type Child, freshDirectory, load, runAlone, startRollcall } from './processes.ts';
 import { median, print, table, two, verdict, whole } from './report.ts';
@@ -74,18 +74,12 @@ export async function measureBatches(
   return { bare: of('bare'), first: of('first'), again: of('again'), ratio: of('ratio') };
 }
 
-async function timeOf(run: () => Promise<unknown>): Promise<number> {
-  const begin = performance.now();
-  await run();
-  return performance.now() - begin;
-}
-
 /** The largest batch beside a raw bulk insert of its rows, and how other requests do meanwhile. */
 export async function batchPart(pace: Pace): Promise<void> {
   print('### A batch of 10,000 users and 1,000 groups of 100 members');
   print();
   const token = await projectToken();
-  const server = await startRollcall();
+  await using server = await startRollcall();
   await fill(server, token, SMALL);
   const times = await measureBatches(
     ROUNDS,
@@ -95,7 +89,6 @@ export async function batchPart(pace: Pace): Promise<void> {
   );
   batchTable('raw bulk insert of the same rows', times);
   await othersMeanwhile(pace, server, token, true);
-  await server.stop();
 }
 
 export function batchTable(bareName: string, { bare, first, again, ratio }: BatchTimes): void {

@@ -1,9 +1,8 @@
 import { proveChanges } from '../packages/server/test/changes/change-proof.ts';
 import { Project } from '../packages/server/test/support/project-client.ts';
-import { absentServers } from '../packages/server/test/support/servers.ts';
 import { fillPostgresChanges, fillSqliteChanges } from './change-fill.ts';
 import type { ChangeReadPlan, ChangeReadResult } from './change-reader.ts';
-import { EMBEDDED, type Engine, SCALE_OUT } from './conversation-engines.ts';
+import { type Engine, measuredEngines } from './conversation-engines.ts';
 import { PROJECT, projectToken } from './credentials.ts';
 import type { Pace } from './measure.ts';
 import type { Selection } from './operations-tables.ts';
@@ -23,24 +22,18 @@ export interface ChangesSelection extends Selection {
 
 /** A reader that is far behind, on both engines; and the proof that none is missed while many writers write. */
 export async function changesPart(_pace: Pace, selection: ChangesSelection): Promise<void> {
-  const engines = await measuredEngines(selection);
-  for (const engine of engines) await catchUpTable(engine, selection.changes);
+  for (const engine of await measuredEngines('Changes', selection.only))
+    await catchUpTable(engine, selection.changes);
 }
 
 /** Many writers and readers without pause, at length: the same as the test of changes under load. */
 export async function changeProofPart(_pace: Pace, selection: ChangesSelection): Promise<void> {
-  for (const engine of await measuredEngines(selection)) await prove(engine, selection.changes);
-}
-
-async function measuredEngines({ only }: ChangesSelection): Promise<Engine[]> {
-  const absent = await absentServers();
-  if (absent.length > 0) print(`Changes on PostgreSQL: not measured: ${absent.join('; ')}.`);
-  return [EMBEDDED, ...(absent.length === 0 ? [SCALE_OUT] : [])].filter(({ name }) => name.includes(only));
+  for (const engine of await measuredEngines('Changes', selection.only))
+    await prove(engine, selection.changes);
 }
 
 async function catchUpTable(engine: Engine, count: number): Promise<void> {
-  await using made = new AsyncDisposableStack();
-  const store = made.adopt(await engine.makeStore(), (open) => open.remove());
+  await using store = await engine.makeStore();
   await (await startRollcall(store.options)).stop();
   const before = await store.bytes();
   const { dataDirectory, databaseUrl } = store.options;
@@ -53,7 +46,7 @@ async function catchUpTable(engine: Engine, count: number): Promise<void> {
     `On disk: ${megabytes((((await store.bytes()) - before) / count) * 1e6)} for a million changes of one user each.`,
   );
   print();
-  const server = made.adopt(await startRollcall(store.options), (running) => running.stop());
+  await using server = await startRollcall(store.options);
   const token = await projectToken();
   const rows: string[][] = [];
   for (const isStream of [false, true]) {
@@ -90,13 +83,11 @@ async function catchUpTable(engine: Engine, count: number): Promise<void> {
 
 async function prove(engine: Engine, changes: number): Promise<void> {
   await using made = new AsyncDisposableStack();
-  const { options } = made.adopt(await engine.makeStore(), (open) => open.remove());
+  const { options } = made.use(await engine.makeStore());
   const projects: Project[] = [];
   const begun = performance.now();
   for (let process = 0; process < (engine.isEmbedded ? 1 : 2); process += 1) {
-    const server = made.adopt(await startRollcall({ ...options, cores: BOTH_CORES }), (running) =>
-      running.stop(),
-    );
+    const server = made.use(await startRollcall({ ...options, cores: BOTH_CORES }));
     const url = `http://127.0.0.1:${server.port}`;
     const project = new Project(url, PROJECT.id, PROJECT.secret, await projectToken());
     projects.push(made.adopt(project, (open) => open.close()));

@@ -1,4 +1,3 @@
-import { absentServers } from '../packages/server/test/support/servers.ts';
 import type { AppendPlan, AppendResult } from './append-readers.ts';
 import {
   type Conversation,
@@ -10,14 +9,14 @@ import {
 } from './conversation-dataset.ts';
 import { deletionTable } from './conversation-deletion.ts';
 import { diskTable } from './conversation-disk.ts';
-import { EMBEDDED, type Engine, type FilledServer, SCALE_OUT, startFilled } from './conversation-engines.ts';
+import { type Engine, type FilledServer, measuredEngines, startFilled } from './conversation-engines.ts';
 import { addAppendable, appends, CONVERSATION_OPERATIONS, groupNames } from './conversation-operations.ts';
 import { groupMembers, SMALL } from './dataset.ts';
 import { send } from './http.ts';
 import { type Measurement, measureAlternately, type Pace } from './measure.ts';
 import { addressOf, type Selection } from './operations-tables.ts';
 import { runBeside } from './processes.ts';
-import { one, print, table, two, verdict, whole } from './report.ts';
+import { ageFigures, atLeast, atMost, figures, one, print, table, two, verdict, whole } from './report.ts';
 
 /** The target of a read's rate in the large store, as a part of the small one. */
 const READ_TARGET = 0.8;
@@ -40,14 +39,8 @@ export interface ConversationSelection extends Selection {
 
 /** Threads and messages on both engines. */
 export async function conversationPart(pace: Pace, selection: ConversationSelection): Promise<void> {
-  const absent = await absentServers();
-  const engines = [EMBEDDED, ...(absent.length === 0 ? [SCALE_OUT] : [])];
-  for (const engine of engines.filter(({ name }) => name.includes(selection.only)))
+  for (const engine of await measuredEngines('Threads and messages', selection.only))
     await measureEngine(pace, engine, selection);
-  if (absent.length > 0) {
-    print(`Threads and messages on PostgreSQL: not measured: ${absent.join('; ')}.`);
-    print();
-  }
 }
 
 async function measureEngine(
@@ -128,20 +121,10 @@ async function appendsTable(pace: Pace, engine: Engine, filled: FilledServer): P
     ]),
   );
   const [, small, large] = measured as [Measurement, Measurement, Measurement];
-  const cost = small.ratio / large.ratio;
-  table(
-    ['what', 'measured', 'target', ''],
-    [
-      [
-        'an append to 100 KiB over one to 1 KiB',
-        ...[two(cost), `≤ ${two(LARGE_APPEND_TARGET)}`, verdict(cost <= LARGE_APPEND_TARGET)],
-      ],
-      [
-        'appends to 1 KiB over PUT group name',
-        ...[two(small.ratio), `≥ ${two(APPEND_TARGET)}`, verdict(small.ratio >= APPEND_TARGET)],
-      ],
-    ],
-  );
+  figures([
+    atMost('an append to 100 KiB over one to 1 KiB', small.ratio / large.ratio, LARGE_APPEND_TARGET, two),
+    atLeast('appends to 1 KiB over PUT group name', small.ratio, APPEND_TARGET, two),
+  ]);
 }
 
 async function readersTable(
@@ -157,20 +140,12 @@ async function readersTable(
   const content = [{ type: 'markdown', children: [{ text: 'The answer: ' }] }];
   const authorID = groupMembers(SMALL, 0)[0];
   await send(server, token, 'POST', `/v1/threads/${thread}/messages`, { id: 'answer', authorID, content });
-  const { delivered, expected, p50, p99, max } = await runBeside<AppendPlan, AppendResult>(
-    'append-readers.ts',
-    {
-      ...{ port: server.port, token, thread, message: 'answer', readers: READERS, sampled: 50 },
-      ...{ appendsPerSecond: APPENDS_PER_SECOND, appends: APPENDS_PER_SECOND * seconds * 5 },
-    },
-  );
-  table(
-    ['what', 'measured', 'target', ''],
-    [
-      ['texts delivered', whole(delivered), `${whole(expected)}, each once`, verdict(delivered === expected)],
-      ['from append to reader, p50 ms', two(p50), '', ''],
-      ['from append to reader, p99 ms', two(p99), `≤ ${DELIVERY_P99_MS}`, verdict(p99 <= DELIVERY_P99_MS)],
-      ['from append to reader, longest ms', two(max), '', ''],
-    ],
-  );
+  const { delivered, expected, ...ages } = await runBeside<AppendPlan, AppendResult>('append-readers.ts', {
+    ...{ port: server.port, token, thread, message: 'answer', readers: READERS, sampled: 50 },
+    ...{ appendsPerSecond: APPENDS_PER_SECOND, appends: APPENDS_PER_SECOND * seconds * 5 },
+  });
+  figures([
+    ['texts delivered', whole(delivered), `${whole(expected)}, each once`, verdict(delivered === expected)],
+    ...ageFigures('from append to reader', ages, DELIVERY_P99_MS),
+  ]);
 }

@@ -1,13 +1,12 @@
-import { absentServers } from '../packages/server/test/support/servers.ts';
 import { type Cost, costOf, readCounters } from './cost-counters.ts';
 import { projectToken } from './credentials.ts';
 import { type Dataset, fill, groupId, groupMembers, SMALL } from './dataset.ts';
 import { send } from './http.ts';
 import { CONNECTIONS, type Pace } from './measure.ts';
-import { OPERATIONS } from './operations.ts';
+import { OPERATIONS, requestsOf } from './operations.ts';
 import { BOTH_CORES, type Child, load, runBeside, startRollcall } from './processes.ts';
 import { one, print, table, two, verdict, whole } from './report.ts';
-import { makeServers, redisMemory, rowsOf, type ScaleOutServers } from './scale-out-servers.ts';
+import { hasServers, makeServers, redisMemory, rowsOf, type ScaleOutServers } from './scale-out-servers.ts';
 import { printNeeds, type UnitCosts } from './scaling-model.ts';
 import type { SocketPlan, SocketResult } from './socket-load.ts';
 import { fill as fillPages, pages } from './socket-pages.ts';
@@ -44,14 +43,8 @@ interface Setting {
 
 /** What one operation, stream, socket and webhook costs on PostgreSQL and Redis, and what that says of several processes. */
 export async function costsPart(pace: Pace): Promise<void> {
-  const absent = await absentServers();
-  if (absent.length > 0) {
-    print(`Costs: not measured: ${absent.join('; ')}.`);
-    print();
-    return;
-  }
-  await using made = new AsyncDisposableStack();
-  const servers = made.adopt(await makeServers(), (running) => running.remove());
+  if (!(await hasServers('Costs'))) return;
+  await using servers = await makeServers();
   const setting = { pace, token: await projectToken(), servers };
   const bytes = await stored(setting);
   const { mix, read, write } = await operations(setting);
@@ -65,7 +58,7 @@ type StoredBytes = Pick<UnitCosts, 'userBytes' | 'membershipBytes' | 'presenceBy
 /** Bytes on disk and in Redis' memory. */
 async function stored({ token, servers }: Setting): Promise<StoredBytes> {
   const url = await servers.freshDatabase();
-  const server = await startRollcall({ ...servers.urls, databaseUrl: url });
+  await using server = await startRollcall({ ...servers.urls, databaseUrl: url });
   const bytes = async () =>
     Number((await rowsOf(url, 'SELECT pg_database_size(current_database())'))[0]?.[0]);
   const empty = await bytes();
@@ -90,7 +83,6 @@ async function stored({ token, servers }: Setting): Promise<StoredBytes> {
     membershipBytes: (withGroups - withUsers) / memberships,
     presenceBytes: ((await redisMemory()) - before) / memberships,
   };
-  await server.stop();
   print('### What is stored, with its record of changes');
   print();
   table(
@@ -104,11 +96,8 @@ async function stored({ token, servers }: Setting): Promise<StoredBytes> {
   return found;
 }
 
-const REQUESTS = (name: string, token: string): string[] =>
-  OPERATIONS.find((operation) => operation.name === name)?.requests(SMALL, token) ?? [];
-
 function mixedRequests(token: string): string[] {
-  const kinds = MIX.flatMap(([name, share]) => Array.from({ length: share }, () => REQUESTS(name, token)));
+  const kinds = MIX.flatMap(([name, share]) => Array.from({ length: share }, () => requestsOf(name, token)));
   return Array.from({ length: 60_000 }, (_, index) => kinds[index % kinds.length]?.[index] as string);
 }
 
@@ -117,7 +106,7 @@ type OperationCosts = Pick<UnitCosts, 'read' | 'write'> & { readonly mix: Cost }
 /** Prints what each operation costs with one process. */
 async function operations(setting: Setting): Promise<OperationCosts> {
   const { token, servers } = setting;
-  const server = await startRollcall(servers.urls);
+  await using server = await startRollcall(servers.urls);
   await fill(server, token, SMALL);
   print('### What a request costs on PostgreSQL and Redis, one process, 32 connections');
   print();
@@ -131,7 +120,6 @@ async function operations(setting: Setting): Promise<OperationCosts> {
     costs.set(name, cost);
   }
   table(COLUMNS, rows);
-  await server.stop();
   return {
     mix: mix.cost,
     read: costs.get('GET group') as Cost,
@@ -172,7 +160,7 @@ async function measured(
 
 /** Streams, sockets and webhooks. */
 async function held({ pace, token, servers }: Setting): Promise<Pick<UnitCosts, 'move' | 'event'>> {
-  const server = await startRollcall({ ...servers.urls, webhooksAllow: '127.0.0.0/8' });
+  await using server = await startRollcall({ ...servers.urls, webhooksAllow: '127.0.0.0/8' });
   const pids = [server.pid];
   await fill(server, token, SMALL);
   const members = groupMembers(SMALL, 0);
@@ -194,7 +182,6 @@ async function held({ pace, token, servers }: Setting): Promise<Pick<UnitCosts, 
     await deliver();
     return costOf(before, await readCounters(servers, pids), count);
   });
-  await server.stop();
   const event = (streams.processorSeconds * 1e6) / streams.delivered;
   print('### What streams, sockets and webhooks cost on PostgreSQL and Redis');
   print();

@@ -1,4 +1,3 @@
-import { absentServers } from '../packages/server/test/support/servers.ts';
 import { projectToken } from './credentials.ts';
 import { atRate } from './event-stream.ts';
 import { type Followed, openFollowers } from './followers.ts';
@@ -6,8 +5,8 @@ import type { FollowingPlan, FollowingResult } from './following-reader.ts';
 import { send } from './http.ts';
 import type { Pace } from './measure.ts';
 import { type Child, runBeside, startRollcall } from './processes.ts';
-import { print, table, two, verdict, whole } from './report.ts';
-import { makeServers } from './scale-out-servers.ts';
+import { ageFigures, figures, print, table, two, verdict, whole } from './report.ts';
+import { hasServers, makeServers } from './scale-out-servers.ts';
 
 /** How many processes follow the group, and how many writes a second other groups have. */
 const RUNS = [
@@ -32,15 +31,10 @@ const READER_P99_MS = 100;
 
 /** What following groups costs each process, and how soon a change is with a reader on another process. */
 export async function followingPart({ seconds }: Pace): Promise<void> {
-  const absent = await absentServers();
-  if (absent.length > 0) {
-    print(`Following: not measured: ${absent.join('; ')}.`);
-    print();
-    return;
-  }
-  await using made = new AsyncDisposableStack();
-  const { urls } = made.adopt(await makeServers(), (servers) => servers.remove());
-  const server = made.adopt(await startRollcall(urls), (running) => running.stop());
+  if (!(await hasServers('Following'))) return;
+  await using servers = await makeServers();
+  const { urls } = servers;
+  await using server = await startRollcall(urls);
   const token = await projectToken();
   await fill(server, token);
   const length = seconds >= 1 ? SECONDS : SECONDS / 2;
@@ -56,7 +50,7 @@ export async function followingPart({ seconds }: Pace): Promise<void> {
     found.push(perProcess(followers.take(), run.processes * length));
   }
   followingTable(found);
-  const other = made.adopt(await startRollcall({ ...urls }), (running) => running.stop());
+  await using other = await startRollcall(urls);
   await readerTable(token, server, other);
 }
 
@@ -131,30 +125,15 @@ function followingTable(found: readonly PerProcess[]): void {
 }
 
 async function readerTable(token: string, reading: Child, writing: Child): Promise<void> {
-  const plan = {
-    port: reading.port,
-    writePort: writing.port,
-    token,
-    group: READ_GROUP,
-    members: READ_MEMBERS,
-  };
-  const { delivered, p50, p99, max } = await runBeside<FollowingPlan, FollowingResult>(
-    'following-reader.ts',
-    {
-      ...plan,
-      writes: READER_WRITES,
-      perSecond: READER_WRITES_PER_SECOND,
-    },
-  );
+  const { delivered, ...ages } = await runBeside<FollowingPlan, FollowingResult>('following-reader.ts', {
+    ...{ port: reading.port, writePort: writing.port, token },
+    ...{ group: READ_GROUP, members: READ_MEMBERS },
+    ...{ writes: READER_WRITES, perSecond: READER_WRITES_PER_SECOND },
+  });
   print(`### A change that is made through another process, ${READER_WRITES_PER_SECOND} a second`);
   print();
-  table(
-    ['what', 'measured', 'target', ''],
-    [
-      ['events delivered', whole(delivered), whole(READER_WRITES), verdict(delivered === READER_WRITES)],
-      ['from PUT to reader, p50 ms', two(p50), '', ''],
-      ['from PUT to reader, p99 ms', two(p99), `≤ ${READER_P99_MS}`, verdict(p99 <= READER_P99_MS)],
-      ['from PUT to reader, longest ms', two(max), '', ''],
-    ],
-  );
+  figures([
+    ['events delivered', whole(delivered), whole(READER_WRITES), verdict(delivered === READER_WRITES)],
+    ...ageFigures('from PUT to reader', ages, READER_P99_MS),
+  ]);
 }

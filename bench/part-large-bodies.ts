@@ -1,15 +1,15 @@
 /** The cost of large bodies: how long /healthz waits meanwhile, and the memory of uploads that do not end. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { absentServers } from '../packages/server/test/support/servers.ts';
 import { projectToken } from './credentials.ts';
 import { batches, SMALL, userId } from './dataset.ts';
 import { send } from './http.ts';
-import type { Pace } from './measure.ts';
+import { type Pace, timeOf } from './measure.ts';
+import { percentilesOf } from './percentiles.ts';
+import { residentBytes } from './process-usage.ts';
 import { BOTH_CORES, type Child, type RollcallOptions, startRollcall } from './processes.ts';
-import { print, table, two, verdict, whole } from './report.ts';
-import { residentBytes } from './resident-bytes.ts';
-import { makeServers } from './scale-out-servers.ts';
+import { figure, figures, mebibytes, print, table, two, verdict, whole } from './report.ts';
+import { hasServers, makeServers } from './scale-out-servers.ts';
 
 const HEALTH_TARGET_MS = 250;
 const BODIES = 3;
@@ -25,13 +25,9 @@ export async function largeBodiesPart(_pace: Pace): Promise<void> {
   print();
   const token = await projectToken();
   const rows = [await rowOf('embedded', token, {})];
-  if ((await absentServers()).length === 0) {
-    const servers = await makeServers();
-    try {
-      rows.push(await rowOf('PostgreSQL and Redis', token, servers.urls));
-    } finally {
-      await servers.remove();
-    }
+  if (await hasServers('Large bodies on PostgreSQL')) {
+    await using servers = await makeServers();
+    rows.push(await rowOf('PostgreSQL and Redis', token, servers.urls));
   }
   table(
     ['engine', 'body bytes', 'seconds', 'p99 ms of /healthz', `longest ms (≤ ${HEALTH_TARGET_MS})`, ''],
@@ -41,7 +37,7 @@ export async function largeBodiesPart(_pace: Pace): Promise<void> {
 }
 
 async function rowOf(engine: string, token: string, options: RollcallOptions): Promise<string[]> {
-  const server = await startRollcall({ ...options, cores: BOTH_CORES });
+  await using server = await startRollcall({ ...options, cores: BOTH_CORES });
   for (const batch of batches({ ...SMALL, groups: 0, largeGroups: 0 }))
     await send(server, token, 'POST', '/v1/batch', batch);
   const ids = Array.from({ length: MEMBERS }, (_, index) => userId(index % SMALL.users));
@@ -50,34 +46,25 @@ async function rowOf(engine: string, token: string, options: RollcallOptions): P
   const waits: number[] = [];
   let isRunning = true;
   const polling = (async () => {
-    while (isRunning) waits.push(await milliseconds(() => fetch(`http://127.0.0.1:${server.port}/healthz`)));
+    while (isRunning) waits.push(await timeOf(() => fetch(`http://127.0.0.1:${server.port}/healthz`)));
   })();
-  const taken = await milliseconds(() =>
+  const taken = await timeOf(() =>
     Promise.all(
       Array.from({ length: BODIES }, (_, index) => send(server, token, 'PUT', `/v1/groups/g${index}`, body)),
     ),
   );
   isRunning = false;
   await polling;
-  await server.stop();
-  waits.sort((a, b) => a - b);
-  const longest = waits.at(-1) ?? Number.NaN;
-  const p99 = waits[Math.floor(waits.length * 0.99)] ?? Number.NaN;
-  const numbers = [whole(Buffer.byteLength(body)), two(taken / 1_000), two(p99), two(longest)];
-  return [engine, ...numbers, verdict(longest <= HEALTH_TARGET_MS)];
-}
-
-async function milliseconds(run: () => Promise<unknown>): Promise<number> {
-  const begin = performance.now();
-  await run();
-  return performance.now() - begin;
+  const { p99, max } = percentilesOf(waits);
+  const numbers = [whole(Buffer.byteLength(body)), two(taken / 1_000), two(p99), two(max)];
+  return [engine, ...numbers, verdict(max <= HEALTH_TARGET_MS)];
 }
 
 /** Uploads of which everything but the last byte has arrived. */
 async function unfinishedUploads(token: string): Promise<void> {
   print(`### ${UPLOADS} uploads of ${whole(UPLOAD_BYTES)} bytes that do not end`);
   print();
-  const server = await startRollcall({ cores: BOTH_CORES });
+  await using server = await startRollcall({ cores: BOTH_CORES });
   await fetch(`http://127.0.0.1:${server.port}/healthz`);
   const before = residentBytes(server.pid);
   let rejected = 0;
@@ -93,20 +80,15 @@ async function unfinishedUploads(token: string): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, SETTLED_MS));
   const taken = residentBytes(server.pid) - before;
   for (const socket of sockets) socket.destroy();
-  await server.stop();
-  const megabytes = (bytes: number) => `${whole(bytes / 1_024 ** 2)} MiB`;
-  table(
-    ['what', 'measured', 'target', ''],
+  figures([
+    figure('answered 503', whole(rejected)),
     [
-      ['answered 503', whole(rejected), '', ''],
-      [
-        'memory of the others, resident',
-        megabytes(taken),
-        `≤ ${megabytes(UPLOADS_TARGET_BYTES)}`,
-        verdict(taken <= UPLOADS_TARGET_BYTES),
-      ],
+      'memory of the others, resident',
+      mebibytes(taken),
+      `≤ ${mebibytes(UPLOADS_TARGET_BYTES)}`,
+      verdict(taken <= UPLOADS_TARGET_BYTES),
     ],
-  );
+  ]);
 }
 
 async function upload({ port }: Child, token: string): Promise<Socket> {

@@ -21,20 +21,19 @@ async function twoCores(pace: Pace, directory: string): Promise<void> {
   print("### Durable operations, the writer's thread on the second core (beside the load)");
   print();
   const token = await projectToken();
-  const server = await startRollcall({ directory });
+  await using server = await startRollcall({ directory });
   await fill(server, token, SMALL);
   freeWriter(server.pid);
   const rows: string[][] = [];
   for (const operation of OPERATIONS.filter(({ isDurable }) => isDurable)) {
     const requests = operation.requests(SMALL, token);
-    const bare = await startBareFor(operation, server, requests);
+    await using bare = await startBareFor(operation, server, requests);
     const subjects = [bare, server].map((measured) => ({
       name: operation.name,
       ...addressOf(measured),
       requests,
     }));
     const [yardstick, ours] = (await measureAlternately(subjects, pace, false)) as [Measurement, Measurement];
-    await bare.stop();
     rows.push([
       ...[operation.name, whole(ours.requestsPerSecond), two(ours.p50), two(ours.p99)],
       ...[whole(yardstick.requestsPerSecond), two(ours.ratio), verdict(ours.ratio >= TWO_CORES_TARGET)],
@@ -42,5 +41,4 @@ async function twoCores(pace: Pace, directory: string): Promise<void> {
   }
   const ratio = `ratio (≥ ${two(TWO_CORES_TARGET)})`;
   table(['operation', 'requests/s', 'p50 ms', 'p99 ms', 'bare/s', ratio, ''], rows);
-  await server.stop();
 }

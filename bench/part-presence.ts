@@ -4,7 +4,7 @@ import type { ExpiryPlan, ExpiryResult } from './expiry-reader.ts';
 import { send } from './http.ts';
 import type { Pace } from './measure.ts';
 import { type Child, type RollcallOptions, runBeside, startRollcall } from './processes.ts';
-import { print, table, two, verdict, whole } from './report.ts';
+import { ageFigures, atMost, figures, print, verdict, whole } from './report.ts';
 import type { StreamPlan, StreamResult } from './stream-readers.ts';
 
 const STREAMS = 5_000;
@@ -38,7 +38,7 @@ async function streams({ seconds }: Pace, token: string): Promise<void> {
     `### ${whole(STREAMS)} streams on one group of ${whole(MEMBERS)} members, ${MOVES_PER_SECOND} moves a second`,
   );
   print();
-  const server = await startWithGroup(token);
+  await using server = await startWithGroup(token);
   const result = await runBeside<StreamPlan, StreamResult>('stream-readers.ts', {
     port: server.port,
     token,
@@ -50,49 +50,27 @@ async function streams({ seconds }: Pace, token: string): Promise<void> {
     moves: MOVES_PER_SECOND * seconds * 5,
     serverPid: server.pid,
   });
-  await server.stop();
-  const { bytesPerStream, delivered, expected, p50, p99, max } = result;
-  table(
-    ['what', 'measured', 'target', ''],
-    [
-      [
-        'events delivered',
-        whole(delivered),
-        `${whole(expected)}, each once`,
-        verdict(delivered === expected),
-      ],
-      ['from PUT to reader, p50 ms', two(p50), '', ''],
-      ['from PUT to reader, p99 ms', two(p99), `≤ ${DELIVERY_P99_MS}`, verdict(p99 <= DELIVERY_P99_MS)],
-      ['from PUT to reader, longest ms', two(max), '', ''],
-      [
-        'resident memory of an idle stream, bytes',
-        whole(bytesPerStream),
-        `≤ ${whole(STREAM_BYTES)}`,
-        verdict(bytesPerStream <= STREAM_BYTES),
-      ],
-    ],
-  );
+  const { bytesPerStream, delivered, expected, ...ages } = result;
+  figures([
+    ['events delivered', whole(delivered), `${whole(expected)}, each once`, verdict(delivered === expected)],
+    ...ageFigures('from PUT to reader', ages, DELIVERY_P99_MS),
+    atMost('resident memory of an idle stream, bytes', bytesPerStream, STREAM_BYTES, whole),
+  ]);
 }
 
 async function expiries(token: string): Promise<void> {
   print('### Departures after expiry');
   print();
-  const server = await startWithGroup(token, { presenceTtlSeconds: EXPIRY_TTL_SECONDS });
-  const { p50, p99, max, missed } = await runBeside<ExpiryPlan, ExpiryResult>('expiry-reader.ts', {
+  await using server = await startWithGroup(token, { presenceTtlSeconds: EXPIRY_TTL_SECONDS });
+  const { missed, ...ages } = await runBeside<ExpiryPlan, ExpiryResult>('expiry-reader.ts', {
     port: server.port,
     token,
     group: GROUP,
     members,
     ttlMs: EXPIRY_TTL_SECONDS * 1_000,
   });
-  await server.stop();
-  table(
-    ['what', 'measured', 'target', ''],
-    [
-      ['after the deadline, p50 ms', two(p50), '', ''],
-      ['after the deadline, p99 ms', two(p99), `≤ ${whole(EXPIRY_P99_MS)}`, verdict(p99 <= EXPIRY_P99_MS)],
-      ['after the deadline, longest ms', two(max), '', ''],
-      ['departures that did not come', String(missed), '0', verdict(missed === 0)],
-    ],
-  );
+  figures([
+    ...ageFigures('after the deadline', ages, EXPIRY_P99_MS),
+    ['departures that did not come', String(missed), '0', verdict(missed === 0)],
+  ]);
 }

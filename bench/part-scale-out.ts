@@ -1,4 +1,3 @@
-import { absentServers } from '../packages/server/test/support/servers.ts';
 import { projectToken } from './credentials.ts';
 import type { Pace } from './measure.ts';
 import { OPERATIONS } from './operations.ts';
@@ -8,18 +7,13 @@ import { startRollcall } from './processes.ts';
 import { print } from './report.ts';
 import { scaleOutBatch } from './scale-out-batch.ts';
 import { scaleOutOperations } from './scale-out-operations.ts';
-import { makeServers } from './scale-out-servers.ts';
+import { hasServers, makeServers } from './scale-out-servers.ts';
 
 /** The scale-out engine, beside a bare HTTP server, and beside what the same PostgreSQL and Redis give a bare client. */
 export async function scaleOutPart(pace: Pace, selection: Selection): Promise<void> {
-  const absent = await absentServers();
-  if (absent.length > 0) {
-    print(`PostgreSQL and Redis: not measured: ${absent.join('; ')}.`);
-    print();
-    return;
-  }
+  if (!(await hasServers('PostgreSQL and Redis'))) return;
   await using made = new AsyncDisposableStack();
-  const make = async () => made.adopt(await makeServers(), (servers) => servers.remove());
+  const make = async () => made.use(await makeServers());
   if (OPERATIONS.some(({ name }) => name.includes(selection.only))) {
     print('### Operations on PostgreSQL and Redis, one process on one core, 32 connections');
     print();
@@ -29,12 +23,11 @@ export async function scaleOutPart(pace: Pace, selection: Selection): Promise<vo
     });
   }
   const servers = await make();
-  const server = await startRollcall(servers.urls);
+  await using server = await startRollcall(servers.urls);
   const token = await projectToken();
   await scaleOutOperations(pace, selection, token, { server, servers });
   if ('batch'.includes(selection.only)) {
     await scaleOutBatch(token, server, servers);
     await othersMeanwhile(pace, server, token, false);
   }
-  await server.stop();
 }

@@ -14,8 +14,8 @@ export async function scalePart(pace: Pace): Promise<void> {
   print('### Operations at 1,000,000 users, 100,000 groups, 5,000,000 memberships, beside 1,000 users');
   print();
   const token = await projectToken();
-  const small = await startFilled(token, SMALL);
-  const huge = await startFilled(token, HUGE);
+  await using small = await startFilled(token, SMALL);
+  await using huge = await startFilled(token, HUGE);
   const rows: string[][] = [];
   for (const { name, requests } of OPERATIONS) {
     const subjects = [
@@ -29,7 +29,6 @@ export async function scalePart(pace: Pace): Promise<void> {
     ]);
   }
   table(['operation', 'small/s', 'large/s', 'large p99 ms', `ratio (≥ ${two(TARGET)})`, ''], rows);
-  await Promise.all([small.stop(), huge.stop()]);
 }
 
 async function startFilled(token: string, dataset: Dataset): Promise<Child> {

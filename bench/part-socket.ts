@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { projectToken } from './credentials.ts';
 import type { Pace } from './measure.ts';
 import { type Child, freshDirectory, runBeside, startRollcall, startServer } from './processes.ts';
-import { one, print, table, two, verdict, whole } from './report.ts';
+import { atLeast, atMost, figure, figures, one, print, two, verdict, whole } from './report.ts';
 import { departures } from './socket-departures.ts';
 import { heldOnRedis } from './socket-held-on-redis.ts';
 import type { SocketPlan, SocketResult } from './socket-load.ts';
@@ -67,10 +67,9 @@ async function moves(seconds: number, token: string, directory: string): Promise
   const map = await runBare([String(GROUPS), 'map'], { ...ofBare, watchers });
   const all = { movers, watchers, locations: LOCATIONS, seconds };
   const runServer = async (plan: MovesPlan) => {
-    const server = await startRollcall({ directory });
+    await using server = await startRollcall({ directory });
     await fill(server, token, [...movers, ...watchers]);
     const result = await run({ ...at(server), ...plan });
-    await server.stop();
     return result;
   };
   const full = await runServer(all);
@@ -78,47 +77,27 @@ async function moves(seconds: number, token: string, directory: string): Promise
   const half = await runServer({ ...all, movesPerSecond });
   const echoAtHalf = await runBare([], { ...ofBare, watchers: [], movesPerSecond });
   const mapAtHalf = await runBare([String(GROUPS), 'map'], { ...ofBare, watchers, movesPerSecond });
-  const share = full.movesPerSecond / echo.movesPerSecond;
-  const { processorMicroseconds: microseconds } = full;
-  table(
-    ['what', 'measured', 'target', ''],
-    [
-      ['bare echo, messages a second', whole(echo.movesPerSecond), '', ''],
-      ['bare echo, processor µs of a message', one(echo.processorMicroseconds), '', ''],
-      ['limit: a bare echo and one more write, processor µs', one(twice.processorMicroseconds), '', ''],
-      ['a bare map: moves a second', whole(map.movesPerSecond), '', ''],
-      ['a bare map: share of bare echo', two(map.movesPerSecond / echo.movesPerSecond), '', ''],
-      ['a bare map: processor µs of a move and its event', one(map.processorMicroseconds), '', ''],
-      [
-        'moves a second',
-        whole(full.movesPerSecond),
-        `≥ ${whole(TARGET_RATE)}`,
-        verdict(full.movesPerSecond >= TARGET_RATE),
-      ],
-      ['share of bare echo', two(share), `≥ ${TARGET_SHARE}`, verdict(share >= TARGET_SHARE)],
-      [
-        'processor µs of a move and its event',
-        one(microseconds),
-        `≤ ${TARGET_MICROSECONDS}`,
-        verdict(microseconds <= TARGET_MICROSECONDS),
-      ],
-      ['events of the watchers a second', whole(full.eventsPerSecond), '', ''],
-      ['from a move to its answer at the full rate, p50 ms', two(full.p50), '', ''],
-      ['from a move to its answer at the full rate, p99 ms', two(full.p99), '', ''],
-      ['processor µs at half of the rate', one(half.processorMicroseconds), '', ''],
-      ['from a move to its answer at half of the rate, p50 ms', two(half.p50), '', ''],
-      [
-        'from a move to its answer at half of the rate, p99 ms',
-        two(half.p99),
-        `≤ ${TARGET_HALF_P99_MS}`,
-        verdict(half.p99 <= TARGET_HALF_P99_MS),
-      ],
-      ['bare echo at this rate, processor µs', one(echoAtHalf.processorMicroseconds), '', ''],
-      ['bare echo at this rate, p99 ms', two(echoAtHalf.p99), '', ''],
-      ['a bare map at this rate, processor µs', one(mapAtHalf.processorMicroseconds), '', ''],
-      ['a bare map at this rate, p99 ms', two(mapAtHalf.p99), '', ''],
-    ],
-  );
+  figures([
+    figure('bare echo, messages a second', whole(echo.movesPerSecond)),
+    figure('bare echo, processor µs of a message', one(echo.processorMicroseconds)),
+    figure('limit: a bare echo and one more write, processor µs', one(twice.processorMicroseconds)),
+    figure('a bare map: moves a second', whole(map.movesPerSecond)),
+    figure('a bare map: share of bare echo', two(map.movesPerSecond / echo.movesPerSecond)),
+    figure('a bare map: processor µs of a move and its event', one(map.processorMicroseconds)),
+    atLeast('moves a second', full.movesPerSecond, TARGET_RATE, whole),
+    atLeast('share of bare echo', full.movesPerSecond / echo.movesPerSecond, TARGET_SHARE, two),
+    atMost('processor µs of a move and its event', full.processorMicroseconds, TARGET_MICROSECONDS, one),
+    figure('events of the watchers a second', whole(full.eventsPerSecond)),
+    figure('from a move to its answer at the full rate, p50 ms', two(full.p50)),
+    figure('from a move to its answer at the full rate, p99 ms', two(full.p99)),
+    figure('processor µs at half of the rate', one(half.processorMicroseconds)),
+    figure('from a move to its answer at half of the rate, p50 ms', two(half.p50)),
+    atMost('from a move to its answer at half of the rate, p99 ms', half.p99, TARGET_HALF_P99_MS, two),
+    figure('bare echo at this rate, processor µs', one(echoAtHalf.processorMicroseconds)),
+    figure('bare echo at this rate, p99 ms', two(echoAtHalf.p99)),
+    figure('a bare map at this rate, processor µs', one(mapAtHalf.processorMicroseconds)),
+    figure('a bare map at this rate, p99 ms', two(mapAtHalf.p99)),
+  ]);
 }
 
 async function readers({ seconds }: Pace, token: string): Promise<void> {
@@ -126,35 +105,21 @@ async function readers({ seconds }: Pace, token: string): Promise<void> {
   print();
   const movers = pages(10, 1, 'mover');
   const watchers = pages(READERS, 1, 'watcher');
-  const server = await startRollcall();
+  await using server = await startRollcall();
   await fill(server, token, [...movers, ...watchers]);
   const result = await run({
     ...{ ...at(server), movers, watchers, readsEvents: true },
     ...{ seconds: seconds * 4, movesPerSecond: READ_MOVES_PER_SECOND },
   });
-  await server.stop();
   const { processorShare, eventsPerSecond, events, eventsDue, eventP50, eventP99 } = result;
-  table(
-    ['what', 'measured', 'target', ''],
-    [
-      [
-        'share of a core',
-        two(processorShare),
-        `≤ ${TARGET_READERS_SHARE}`,
-        verdict(processorShare <= TARGET_READERS_SHARE),
-      ],
-      ['events of all readers a second', whole(eventsPerSecond), '', ''],
-      ['events delivered of those due', whole(events), whole(eventsDue), verdict(events === eventsDue)],
-      ['from a move to its event, p50 ms', two(eventP50), '', ''],
-      [
-        'from a move to its event, p99 ms',
-        two(eventP99),
-        `≤ ${TARGET_READERS_P99_MS}`,
-        verdict(eventP99 <= TARGET_READERS_P99_MS),
-      ],
-      levelRow(result),
-    ],
-  );
+  figures([
+    atMost('share of a core', processorShare, TARGET_READERS_SHARE, two),
+    figure('events of all readers a second', whole(eventsPerSecond)),
+    ['events delivered of those due', whole(events), whole(eventsDue), verdict(events === eventsDue)],
+    figure('from a move to its event, p50 ms', two(eventP50)),
+    atMost('from a move to its event, p99 ms', eventP99, TARGET_READERS_P99_MS, two),
+    levelRow(result),
+  ]);
 }
 
 async function cursors({ seconds }: Pace, token: string): Promise<void> {
@@ -164,31 +129,23 @@ async function cursors({ seconds }: Pace, token: string): Promise<void> {
   );
   print();
   const movers = pages(CURSOR_GROUPS * CURSORS_EACH, CURSOR_GROUPS, 'cursor');
-  const server = await startRollcall();
+  await using server = await startRollcall();
   await fill(server, token, movers);
   const result = await run({
     ...{ ...at(server), movers, watchers: [], moversWatch: true, change: 'data', readsEvents: true },
     ...{ seconds: seconds * 4, movesPerSecond: movers.length * rate },
   });
-  await server.stop();
   const { movesPerSecond, processorShare, eventsPerSecond, events, eventsDue, eventP50, eventP99 } = result;
-  table(
-    ['what', 'measured', 'target', ''],
-    [
-      [`updates a second of ${whole(movers.length * rate)}`, whole(movesPerSecond), '', ''],
-      ['share of a core', two(processorShare), '', ''],
-      ['events of all readers a second', whole(eventsPerSecond), '', ''],
-      ['events delivered of one for each update and reader', two(events / eventsDue), '', ''],
-      ['from an update to its event, or a later one of the cursor, p50 ms', two(eventP50), '', ''],
-      [
-        'from an update to its event, or a later one of the cursor, p99 ms',
-        two(eventP99),
-        `≤ ${TARGET_CURSORS_P99_MS}`,
-        verdict(eventP99 <= TARGET_CURSORS_P99_MS),
-      ],
-      levelRow(result),
-    ],
-  );
+  const age = 'from an update to its event, or a later one of the cursor';
+  figures([
+    figure(`updates a second of ${whole(movers.length * rate)}`, whole(movesPerSecond)),
+    figure('share of a core', two(processorShare)),
+    figure('events of all readers a second', whole(eventsPerSecond)),
+    figure('events delivered of one for each update and reader', two(events / eventsDue)),
+    figure(`${age}, p50 ms`, two(eventP50)),
+    atMost(`${age}, p99 ms`, eventP99, TARGET_CURSORS_P99_MS, two),
+    levelRow(result),
+  ]);
 }
 
 const levelRow = ({ readers: count, levelReaders }: SocketResult) => [
@@ -203,35 +160,20 @@ async function held(_pace: Pace, token: string): Promise<void> {
   print();
   const memoryFile = join(freshDirectory(), 'memory.json');
   const movers = pages(HELD, GROUPS, 'mover');
-  const server = await startRollcall({ memoryFile, presenceTtlSeconds: 30 });
+  await using server = await startRollcall({ memoryFile, presenceTtlSeconds: 30 });
   await fill(server, token, movers);
   const plan = { movers, watchers: [], moversWatch: true, seconds: IDLE_SECONDS, movesPerSecond: 0 };
   const { heapBytes, residentBytes, processorShare } = await run({ ...at(server), ...plan, memoryFile });
-  await server.stop();
-  table(
-    ['what', 'measured', 'target', ''],
-    [
-      [
-        'heap and buffers of a socket after a collection, bytes',
-        whole(heapBytes),
-        `≤ ${whole(TARGET_BYTES)}`,
-        verdict(heapBytes <= TARGET_BYTES),
-      ],
-      ['resident memory of a socket after a collection, bytes', whole(residentBytes), '', ''],
-      [
-        'share of a core while nothing happens',
-        two(processorShare),
-        `≤ ${TARGET_IDLE}`,
-        verdict(processorShare <= TARGET_IDLE),
-      ],
-    ],
-  );
+  figures([
+    atMost('heap and buffers of a socket after a collection, bytes', heapBytes, TARGET_BYTES, whole),
+    figure('resident memory of a socket after a collection, bytes', whole(residentBytes)),
+    atMost('share of a core while nothing happens', processorShare, TARGET_IDLE, two),
+  ]);
 }
 
 async function runBare(parameters: readonly string[], plan: MovesPlan): Promise<SocketResult> {
-  const bare = await startServer('bare-socket-server.ts', ...parameters);
+  await using bare = await startServer('bare-socket-server.ts', ...parameters);
   const result = await run({ ...at(bare), ...plan });
-  await bare.stop();
   return result;
 }
 

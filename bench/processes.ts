@@ -6,9 +6,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CUSTOMER, PROJECT } from './credentials.ts';
 import type { LoadPlan, LoadResult } from './load.ts';
-import { processorSeconds } from './processor-time.ts';
-
-export { processorSeconds } from './processor-time.ts';
+import { processorSeconds } from './process-usage.ts';
 
 /** The core of the server's main thread, and the core of the load. */
 const SERVER_CORE = 0;
@@ -39,7 +37,8 @@ function writeJson(value: unknown): string {
   return file;
 }
 
-export interface Child {
+/** Stops the process when it is disposed of. */
+export interface Child extends AsyncDisposable {
   readonly port: number;
   readonly pid: number;
   stop(): Promise<void>;
@@ -127,14 +126,11 @@ async function listening(child: ChildProcess): Promise<Child> {
       reject(new Error(`a server ended with ${code} before it listened: ${text}`)),
     );
   });
-  return {
-    port,
-    pid: child.pid as number,
-    async stop() {
-      child.kill('SIGTERM');
-      await once(child, 'exit');
-    },
+  const stop = async () => {
+    child.kill('SIGTERM');
+    await once(child, 'exit');
   };
+  return { port, pid: child.pid as number, stop, [Symbol.asyncDispose]: stop };
 }
 
 /** Lets every thread of the server but its main one run on the other core: a writer with a core of its own. */

@@ -1,4 +1,5 @@
 /** The report is printed as it is made, in Markdown. */
+import type { Percentiles } from './percentiles.ts';
 
 export const print = (line = ''): void => console.log(line);
 
@@ -20,8 +21,40 @@ export function table(heads: readonly string[], rows: readonly (readonly string[
 export const whole = (value: number): string => Math.round(value).toLocaleString('en');
 export const one = (value: number): string => value.toFixed(1);
 export const two = (value: number): string => value.toFixed(2);
+export const mebibytes = (bytes: number): string => `${whole(bytes / 1_024 ** 2)} MiB`;
 /** `met` or `MISSED`, by the target. */
 export const verdict = (isMet: boolean): string => (isMet ? 'met' : 'MISSED');
+
+/** Prints a table of {@link figure}s, some of which have targets. */
+export const figures = (rows: readonly (readonly string[])[]): void =>
+  table(['what', 'measured', 'target', ''], rows);
+
+/** A figure without a target. */
+export const figure = (what: string, shown: string): string[] => [what, shown, '', ''];
+
+/** A figure that may not be above its target. */
+export const atMost = (what: string, value: number, target: number, shown: Shown): string[] => [
+  ...[what, shown(value), `≤ ${targetText(target)}`],
+  verdict(value <= target),
+];
+
+/** A figure that may not be below its target. */
+export const atLeast = (what: string, value: number, target: number, shown: Shown): string[] => [
+  ...[what, shown(value), `≥ ${targetText(target)}`],
+  verdict(value >= target),
+];
+
+/** How old events were, in milliseconds. */
+export const ageFigures = (what: string, { p50, p99, max }: Percentiles, p99Target: number): string[][] => [
+  figure(`${what}, p50 ms`, two(p50)),
+  atMost(`${what}, p99 ms`, p99, p99Target, two),
+  figure(`${what}, longest ms`, two(max)),
+];
+
+type Shown = (value: number) => string;
+
+/** A target as its definition has it. */
+const targetText = (target: number) => target.toLocaleString('en');
 
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);

@@ -2,7 +2,6 @@
 import type { BareTarget } from './bare-calls.ts';
 import type { BarePlan } from './bare-client.ts';
 import type { BarePresenceOptions } from './bare-presence-server.ts';
-import { PROJECT } from './credentials.ts';
 import {
   type Dataset,
   fill,
@@ -15,16 +14,15 @@ import {
 } from './dataset.ts';
 import { CONNECTIONS, type Pace } from './measure.ts';
 import {
-  OPERATIONS,
-  type Operation,
   type PresencePosition,
   presenceRefreshes,
   presenceRequest,
   presencesRequest,
+  requestsOf,
 } from './operations.ts';
 import { type Child, type Load, load, runBare, startServer } from './processes.ts';
 import { median, print, table, two, verdict, whole } from './report.ts';
-import { rowsOf, type ScaleOutServers, statements } from './scale-out-servers.ts';
+import { projectKey, type ScaleOutServers, statements } from './scale-out-servers.ts';
 
 /** An operation over HTTP, what its rows cost a bare client, and the share of that it must reach, if any. */
 interface Comparison {
@@ -52,17 +50,27 @@ const REFRESH: Comparison = {
   requests: (token) => presenceRefreshes(SMALL, token),
 };
 const COMPARISONS: readonly Comparison[] = [
-  { name: 'GET group', what: 'select', target: 0.5, requests: requestsOf('GET group') },
-  { name: 'PUT group name', what: 'update', target: 0.5, requests: requestsOf('PUT group name') },
+  { name: 'GET group', what: 'select', target: 0.5, requests: (token) => requestsOf('GET group', token) },
+  {
+    name: 'PUT group name',
+    what: 'update',
+    target: 0.5,
+    requests: (token) => requestsOf('PUT group name', token),
+  },
   {
     name: 'PUT presence, durable',
     what: 'durable',
     target: 0.5,
-    requests: requestsOf('PUT presence, durable'),
+    requests: (token) => requestsOf('PUT presence, durable', token),
     hasLimit: true,
   },
   REFRESH,
-  { name: 'PUT presence (mixed)', what: 'evalsha', target: null, requests: requestsOf('PUT presence') },
+  {
+    name: 'PUT presence (mixed)',
+    what: 'evalsha',
+    target: null,
+    requests: (token) => requestsOf('PUT presence', token),
+  },
   {
     name: 'PUT presence (each seldom)',
     what: 'evalsha',
@@ -80,15 +88,10 @@ const COMPARISONS: readonly Comparison[] = [
     name: 'POST members (add and remove)',
     what: 'members',
     target: 0.5,
-    requests: requestsOf('POST members (add and remove)'),
+    requests: (token) => requestsOf('POST members (add and remove)', token),
     hasLimit: true,
   },
 ];
-
-function requestsOf(name: string): (token: string) => string[] {
-  return (token) =>
-    (OPERATIONS.find((operation) => operation.name === name) as Operation).requests(SMALL, token);
-}
 
 /** The members of each large group, all at one paragraph. */
 const crowds = (): PresencePosition[][] =>
@@ -121,12 +124,7 @@ export async function scaleOutOperations(
 ): Promise<void> {
   await fill(server, token, SMALL);
   await fill(server, token, CROWD);
-  const [[project]] = (await rowsOf(
-    servers.urls.databaseUrl,
-    'SELECT project_id FROM projects WHERE id = $1',
-    PROJECT.id,
-  )) as [[string]];
-  const setting = { pace, token, project, servers };
+  const setting = { pace, token, project: await projectKey(servers.urls.databaseUrl), servers };
   const comparisons = COMPARISONS.filter(({ name }) => name.includes(only));
   if (comparisons.length === 0) return;
   print('### Operations on PostgreSQL and Redis beside a bare client of both');
@@ -163,7 +161,8 @@ async function leastPresence(setting: Setting, server: Child): Promise<void> {
     const options: BarePresenceOptions = { redisUrl, project: 'bare', mostTogether };
     return startServer('bare-presence-server.ts', JSON.stringify(options));
   };
-  const [alone, together] = [await bare(1), await bare(MOST_TOGETHER)];
+  await using alone = await bare(1);
+  await using together = await bare(MOST_TOGETHER);
   const measured = [
     { name: 'a bare HTTP server, a call for each request', port: alone.port },
     { name: `a bare HTTP server, a call for up to ${MOST_TOGETHER}`, port: together.port },
@@ -174,8 +173,6 @@ async function leastPresence(setting: Setting, server: Child): Promise<void> {
     ['server', ...COLUMNS.slice(1, 5)],
     results.map((result) => row({ ...REFRESH, name: result.name }, result).slice(0, 5)),
   );
-  await alone.stop();
-  await together.stop();
 }
 
 const startLimit = ({ project, servers }: Setting, { what }: Comparison): Promise<Child> =>

@@ -1,15 +1,25 @@
 /** The PostgreSQL and Redis that the scale-out engine is measured on: databases and a key prefix of the bench's own. */
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { postgresUrl, redisUrl } from '../packages/server/test/support/servers.ts';
+import { absentServers, postgresUrl, redisUrl } from '../packages/server/test/support/servers.ts';
+import { PROJECT } from './credentials.ts';
+import { print } from './report.ts';
 
 /** An idle connection adds what it did to PostgreSQL's counters up to ten seconds later. */
 const COUNTERS_MS = 11_000;
 
-export interface ScaleOutServers {
+export interface ScaleOutServers extends AsyncDisposable {
   readonly urls: { readonly databaseUrl: string; readonly redisUrl: string };
   freshDatabase(): Promise<string>;
-  remove(): Promise<void>;
+}
+
+/** Whether PostgreSQL and Redis are there. Otherwise the report says that `what` is not measured. */
+export async function hasServers(what: string): Promise<boolean> {
+  const absent = await absentServers();
+  if (absent.length === 0) return true;
+  print(`${what}: not measured: ${absent.join('; ')}.`);
+  print();
+  return false;
 }
 
 let made = 0;
@@ -31,7 +41,7 @@ export async function makeServers(): Promise<ScaleOutServers> {
   return {
     urls: { databaseUrl: await freshDatabase(), redisUrl: redis.href },
     freshDatabase,
-    async remove() {
+    async [Symbol.asyncDispose]() {
       for (const name of databases)
         await rowsOf(postgresUrl(), `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
       await removeKeys(prefix);
@@ -50,6 +60,16 @@ export async function rowsOf(url: string, text: string, ...values: unknown[]): P
   }
 }
 
+/** The store's key of the project that every server is started with. */
+export async function projectKey(databaseUrl: string): Promise<string> {
+  const [[key]] = (await rowsOf(
+    databaseUrl,
+    'SELECT project_id FROM projects WHERE id = $1',
+    PROJECT.id,
+  )) as [[string]];
+  return key;
+}
+
 /** Bytes of Redis' memory for data. */
 export const redisMemory = async (): Promise<number> => {
   const read = await redisNumbers('memory');
@@ -62,13 +82,22 @@ export const redisProcessorSeconds = async (): Promise<number> => {
   return read('used_cpu_user') + read('used_cpu_sys');
 };
 
-/** Reads the numbers of a section of Redis' INFO by their names. */
+/** Calls from inside of scripts are counted by Redis too, under these names only when a client sends them. */
+const SCRIPT_CALLS = ['cmdstat_evalsha', 'cmdstat_eval', 'cmdstat_fcall'];
+
+/** Calls of scripts that clients sent to Redis so far. */
+export const redisCalls = async (): Promise<number> => {
+  const read = await redisNumbers('commandstats');
+  return SCRIPT_CALLS.reduce((total, name) => total + read(name), 0);
+};
+
+/** Reads the numbers of a section of Redis' INFO by their names; of a command, how often it was called. */
 async function redisNumbers(section: string): Promise<(name: string) => number> {
   const client = new Redis(redisUrl());
   const text = await client.info(section);
   client.disconnect();
   const lines = new Map(text.split('\r\n').map((line) => line.split(':') as [string, string]));
-  return (name) => Number(lines.get(name));
+  return (name) => Number(/^(?:calls=)?([\d.]+)/.exec(lines.get(name) ?? '')?.[1] ?? 0);
 }
 
 async function removeKeys(prefix: string): Promise<void> {

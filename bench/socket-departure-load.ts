@@ -3,7 +3,8 @@
  * Reads a {@link DeparturePlan} as JSON from the file named by its argument; prints a {@link DepartureResult} as JSON.
  */
 import { readFileSync } from 'node:fs';
-import { agesOf, pause, waitUntil } from './event-stream.ts';
+import { pause, waitUntil } from './event-stream.ts';
+import { percentilesOf } from './percentiles.ts';
 import { openSockets } from './socket-client.ts';
 import { authFrame, type Page } from './socket-pages.ts';
 
@@ -61,6 +62,6 @@ for (const [index, page] of leaving.entries()) {
   await pause(APART_MS);
 }
 await waitUntil(() => ages.length === plan.pages.length, WITHIN_MS);
-const { p50, max } = agesOf(ages);
+const { p50, max } = percentilesOf(ages);
 const result: DepartureResult = { p50, max, missed: plan.pages.length - ages.length };
 process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit(0));

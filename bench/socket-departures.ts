@@ -23,7 +23,7 @@ export async function departures(_pace: Pace, token: string): Promise<void> {
   print();
   const [watcher, ...leaving] = pages(1 + WAYS.reduce((sum, { tries }) => sum + tries, 0), 1, 'page');
   if (watcher === undefined) return;
-  const server = await startRollcall();
+  await using server = await startRollcall();
   await fill(server, token, [watcher, ...leaving]);
   const rows: string[][] = [];
   for (const { ending, name, tries, targetMs } of WAYS) {
@@ -35,7 +35,6 @@ export async function departures(_pace: Pace, token: string): Promise<void> {
     const target = `≤ ${whole(targetMs)}, 0`;
     rows.push([name, String(tries), two(p50), two(max), String(missed), target, verdict(isMet)]);
   }
-  await server.stop();
   table(
     ['the connection', 'tries', 'p50 ms', 'longest ms', 'departures that did not come', 'target', ''],
     rows,

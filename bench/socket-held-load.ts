@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { projectToken } from './credentials.ts';
 import { pause } from './event-stream.ts';
 import { read } from './http.ts';
-import { processorSeconds } from './processor-time.ts';
+import { processorSeconds } from './process-usage.ts';
 import { redisProcessorSeconds } from './scale-out-servers.ts';
 import { openSockets } from './socket-client.ts';
 import { authFrame, type Page } from './socket-pages.ts';

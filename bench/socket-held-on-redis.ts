@@ -1,8 +1,7 @@
-import { absentServers } from '../packages/server/test/support/servers.ts';
 import type { Pace } from './measure.ts';
 import { runBeside, startRollcall } from './processes.ts';
-import { print, table, two, verdict, whole } from './report.ts';
-import { makeServers } from './scale-out-servers.ts';
+import { atMost, figure, figures, print, two, verdict, whole } from './report.ts';
+import { hasServers, makeServers } from './scale-out-servers.ts';
 import type { HeldPlan, HeldResult } from './socket-held-load.ts';
 import { fill, pages } from './socket-pages.ts';
 
@@ -20,28 +19,18 @@ export async function heldOnRedis(_pace: Pace, token: string): Promise<void> {
   const count = SOCKETS * LOCATIONS_EACH;
   print(`### Socket: ${whole(SOCKETS)} sockets hold ${whole(count)} locations on PostgreSQL and Redis`);
   print();
-  const absent = await absentServers();
-  if (absent.length > 0) {
-    print(`Not measured: ${absent.join('; ')}.`);
-    print();
-    return;
-  }
-  await using made = new AsyncDisposableStack();
-  const { urls } = made.adopt(await makeServers(), (servers) => servers.remove());
-  const server = await startRollcall({ ...urls, presenceTtlSeconds: PRESENCE_TTL_SECONDS });
+  if (!(await hasServers('Held locations'))) return;
+  await using servers = await makeServers();
+  await using server = await startRollcall({ ...servers.urls, presenceTtlSeconds: PRESENCE_TTL_SECONDS });
   const holders = pages(SOCKETS, GROUPS, 'holder');
   await fill(server, token, holders);
   const { redisShare, processorShare, held } = await runBeside<HeldPlan, HeldResult>('socket-held-load.ts', {
     ...{ port: server.port, serverPid: server.pid, pages: holders },
     ...{ locationsEach: LOCATIONS_EACH, seconds: SECONDS },
   });
-  await server.stop();
-  table(
-    ['what', 'measured', 'target', ''],
-    [
-      [`locations held after ${SECONDS} s`, whole(held), whole(count), verdict(held === count)],
-      ['Redis: share of a core', two(redisShare), `≤ ${TARGET_REDIS}`, verdict(redisShare <= TARGET_REDIS)],
-      ['server: share of a core', two(processorShare), '', ''],
-    ],
-  );
+  figures([
+    [`locations held after ${SECONDS} s`, whole(held), whole(count), verdict(held === count)],
+    atMost('Redis: share of a core', redisShare, TARGET_REDIS, two),
+    figure('server: share of a core', two(processorShare)),
+  ]);
 }

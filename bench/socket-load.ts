@@ -4,10 +4,10 @@
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { projectToken } from './credentials.ts';
-import { agesOf, pause } from './event-stream.ts';
+import { pause } from './event-stream.ts';
 import { read } from './http.ts';
-import { processorSeconds } from './processor-time.ts';
-import { residentBytes } from './resident-bytes.ts';
+import { percentilesOf } from './percentiles.ts';
+import { processorSeconds, residentBytes } from './process-usage.ts';
 import { openSockets } from './socket-client.ts';
 import { type Change, MovingPages, stampedFrame } from './socket-moves.ts';
 import { authFrame, type Page } from './socket-pages.ts';
@@ -159,8 +159,8 @@ const processorTime = processorSeconds(plan.serverPid) - processorBefore;
 const eventsInTime = eventsSeen() - eventsBefore;
 const levelReaders = await countLevel();
 const sockets = watching.length + moving.length;
-const answers = agesOf(latencies);
-const events = agesOf(readers?.ages ?? []);
+const answers = percentilesOf(latencies);
+const events = percentilesOf(readers?.ages ?? []);
 const result: SocketResult = {
   movesInAll: warmUp.length + latencies.length,
   movesPerSecond: latencies.length / seconds,

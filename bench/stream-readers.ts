@@ -5,9 +5,9 @@
  * Reads a {@link StreamPlan} as JSON from the file named by its argument; prints a {@link StreamResult} as JSON.
  */
 import { readFileSync } from 'node:fs';
-import { type Ages, agesOf, atRate, openStreams, pause, sendJson, waitUntil } from './event-stream.ts';
-import { processorSeconds } from './processor-time.ts';
-import { residentBytes } from './resident-bytes.ts';
+import { atRate, openStreams, pause, sendJson, waitUntil } from './event-stream.ts';
+import { type Percentiles, percentilesOf } from './percentiles.ts';
+import { processorSeconds, residentBytes } from './process-usage.ts';
 
 export interface StreamPlan {
   readonly port: number;
@@ -24,7 +24,7 @@ export interface StreamPlan {
 }
 
 /** The ages are from sending a PUT to reading its event. */
-export interface StreamResult extends Ages {
+export interface StreamResult extends Percentiles {
   /** Of the server while the users move, in seconds. */
   readonly processorSeconds: number;
   /** Bytes of the server's resident memory that each open stream added. */
@@ -78,6 +78,6 @@ await waitUntil(() => delivered >= expected, PATIENCE_MS);
 const result: StreamResult = {
   ...{ bytesPerStream, delivered, expected },
   processorSeconds: processorSeconds(plan.serverPid) - processorBefore,
-  ...agesOf(ages),
+  ...percentilesOf(ages),
 };
 process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit(0));

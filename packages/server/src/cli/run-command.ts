@@ -5,6 +5,7 @@ import type { StopSignal } from '../stop-signals.ts';
 import { CommandError } from './command-error.ts';
 import { InterruptedError } from './interruption.ts';
 import { noteLine } from './output.ts';
+import { reasonOf } from './reason-of.ts';
 import { visibleText } from './visible-text.ts';
 
 /**
@@ -18,16 +19,12 @@ export async function runCommand(program: Command, args: readonly string[]): Pro
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    noteLine(`rollcall: ${messageOf(error)}`);
+    noteLine(`rollcall: ${reasonOf(error)}`);
     noteStack(error);
     if (error instanceof InterruptedError) return error.signal;
     if (error instanceof CommandError) return error.exitCode;
     return error instanceof SettingsError ? 2 : 1;
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** The stack is for finding a defect: it is printed on request. */
@@ -57,7 +54,7 @@ export function handleOutputErrors(): void {
   process.stderr.on('error', () => {});
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit();
-    noteLine(`rollcall: the output cannot be written: ${messageOf(error)}`);
+    noteLine(`rollcall: the output cannot be written: ${reasonOf(error)}`);
     process.exit(1);
   });
 }

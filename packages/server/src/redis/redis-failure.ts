@@ -17,11 +17,12 @@ const ENDED = new Error('it was closed, and there is no other one yet');
  */
 export function redisFailure(error: unknown, reason: unknown = ENDED): Error {
   if (error instanceof StoreUnavailableError) return error;
-  const { message } = error as Error;
+  const { message, code } = error as Error & { code?: string };
   if (error instanceof ReplyError && !PASSING.test(message)) return withoutCommand(error as Error);
   if (NO_CONNECTION.test(message))
     return new StoreUnavailableError('Redis: no connection', { cause: reason });
-  return new StoreUnavailableError(`Redis: ${message}`, { cause: withoutCommand(error as Error) });
+  // When a name has several addresses, each has an error of its own and there is no message for all.
+  return new StoreUnavailableError(`Redis: ${message || code}`, { cause: withoutCommand(error as Error) });
 }
 
 /** The error, for the log: without the arguments of the command, which have what a request sent. */

@@ -12,9 +12,9 @@ interface Check {
   readonly advice: string | null;
 }
 
-/** The report of the doctor about servers, and its exit code. No Rollcall runs at the URL that it checks. */
+/** The report of the doctor about servers, and its exit code. By default no Rollcall runs at the URL that it checks. */
 async function doctor(settings: Record<string, string>): Promise<{ code: number | null; checks: Check[] }> {
-  const env = { ...settings, ROLLCALL_PORT: '1' };
+  const env = { ROLLCALL_PORT: '1', ...settings };
   // A process, which ends by itself once the connections to the servers are closed.
   const { code, stdout } = await rollcall(['doctor', '--json'], { program: CHECKOUT, env });
   return { code, checks: JSON.parse(stdout) as Check[] };
@@ -22,6 +22,19 @@ async function doctor(settings: Record<string, string>): Promise<{ code: number 
 
 const outcomes = (checks: readonly Check[]) => checks.map(({ name, outcome }) => `${name}: ${outcome}`);
 const found = (checks: readonly Check[], name: string) => checks.find((check) => check.name === name);
+
+test('rollcall doctor reports why a Rollcall and a Redis do not answer whose name has two addresses', async () => {
+  const { checks } = await doctor({
+    NODE_OPTIONS: `--import ${new URL('two-addresses.mjs', import.meta.url)}`,
+    ROLLCALL_URL: 'http://two.test:2',
+    ROLLCALL_REDIS_URL: 'redis://two.test:2',
+  });
+  assert.equal(
+    found(checks, 'server')?.found,
+    'http://two.test:2 does not answer: connect ECONNREFUSED 127.0.0.1:2; connect ECONNREFUSED 127.0.0.2:2',
+  );
+  assert.equal(found(checks, 'Redis')?.found, 'Redis: ECONNREFUSED');
+});
 
 describe('rollcall doctor, of PostgreSQL and Redis', { skip: skipsPostgres || (await skipsRedis()) }, () => {
   test('rollcall doctor reports the versions, clocks and schema of PostgreSQL and Redis', () =>

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, existsSync, readdirSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -16,11 +16,16 @@ import { embedded, exportedBy, makeSmallStore } from './stores.ts';
 /** One request has 10,000 of these users; the others wait for more. */
 const USERS = Array.from({ length: 10_500 }, (_, index) => `{"type":"user","id":"u${index}"}\n`);
 
-/** A server that takes requests and answers none. */
-async function withSilentServer(use: (url: string, requests: () => number) => Promise<void>): Promise<void> {
+/** A server that counts requests, and by default answers none. */
+async function withSilentServer(
+  use: (url: string, requests: () => number) => Promise<void>,
+  answer: (response: ServerResponse) => void = () => {},
+): Promise<void> {
   let requests = 0;
-  const server = createServer(() => {
+  const server = createServer((request, response) => {
     requests += 1;
+    request.resume();
+    answer(response);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   try {
@@ -108,6 +113,26 @@ describe('Ctrl-C', () => {
             assert.equal(signal, 'SIGINT');
           }),
         ),
+      ),
+    ));
+
+  test('Ctrl-C during rollcall sync above the rate limit ends it, and sends no request again', () =>
+    withDataDir((directory) =>
+      withSilentServer(
+        (url, requests) =>
+          withOpenPipe(directory, USERS, (path) =>
+            withCommand(['sync', path, '--url', url, '--token', 'x.y.z'], async (command) => {
+              await until('a request', () => requests() > 0);
+              const { signal, stderr } = await interrupted(command);
+              assert.equal(signal, 'SIGINT');
+              assert.match(
+                stderr,
+                /^rollcall: interrupted by Ctrl-C; what is counted is applied\. It is safe/m,
+              );
+              assert.equal(requests(), 1);
+            }),
+          ),
+        (response) => response.writeHead(429, { 'retry-after': '60' }).end('{}'),
       ),
     ));
 

@@ -66,12 +66,8 @@ export function changesCommand(): RollcallCommand {
 async function printChanges(flags: ChangesFlags): Promise<void> {
   const textOf = flags.json === true ? JSON.stringify : lineOf;
   const printUntil = (stop: AbortSignal) =>
-    withConnection(
-      flags,
-      noteLine,
-      (connection) =>
-        writeRecords(textOfPages(pages(connection, flags, stop), textOf), { path: null, gzip: false }),
-      flags.follow === true,
+    withConnection(flags, { onRetry: noteLine, isPatient: flags.follow === true }, (connection) =>
+      writeRecords(textOfPages(pages(connection, flags, stop), textOf), { path: null, gzip: false }),
     );
   await (flags.follow === true ? withInterruption(printUntil) : printUntil(new AbortController().signal));
 }

@@ -44,7 +44,7 @@ async function exportAll(flags: ExportFlags): Promise<void> {
   const display = progressDisplay(process.stderr, systemClock, quiet);
   const counts = { users: 0, groups: 0, threads: 0, messages: 0, deletedMessages: 0 };
   await withInterruption((interruption) =>
-    withConnection(flags, display.note, (connection) => {
+    withConnection(flags, { onRetry: display.note }, (connection) => {
       const text = interruptible(exportRoster(connection, flags.concurrency, counts), interruption);
       return writeRecords(shown(text, counts, display), { path, gzip: flags.gzip === true });
     }),

@@ -57,7 +57,7 @@ async function sync(paths: readonly string[], flags: SyncFlags): Promise<void> {
   const display = progressDisplay(process.stderr, systemClock, flags.quiet === true);
   const limits = batchLimits();
   const summary = await withInterruption((interruption) =>
-    withConnection(flags, display.note, (connection) => {
+    withConnection(flags, { onRetry: display.note, interruption }, (connection) => {
       const { concurrency } = flags;
       const submit = dryRun ? dryRunOf(connection, limits) : writesOf(connection, limits);
       const shared = { limits, concurrency, interruption, display, clock: systemClock };

@@ -1,4 +1,5 @@
 import { CLOCK_TOLERANCE_MS } from '../../core/clock.ts';
+import { reasonOf } from '../reason-of.ts';
 import type { ServerLocation } from '../server-url.ts';
 import { type Check, failed, ok, skipped } from './check.ts';
 
@@ -19,7 +20,8 @@ export async function serverChecks(server: ServerLocation | null): Promise<Check
       dateCheck(alive),
     ];
   } catch (error) {
-    const reason = reasonOf(error);
+    // `fetch` says that it failed, and its cause why.
+    const reason = reasonOf((error as Error).cause ?? error);
     if (!server.isNamed) return [skipped('server', `none at ${base} (${reason})`)];
     return [
       failed('server', `${base} does not answer: ${reason}`, 'Start it, or correct --url or ROLLCALL_URL.'),
@@ -53,9 +55,4 @@ function dateCheck({ date }: Answer): Check {
   return differenceMs <= CLOCK_TOLERANCE_MS + DATE_RESOLUTION_MS
     ? ok(name, found)
     : failed(name, found, 'Set both clocks (NTP): tokens signed ahead of the server are rejected.');
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? error.cause.message : error.message;
 }

@@ -1,6 +1,7 @@
 import type { Settings } from '../../config/settings.ts';
 import { PROCESS_CLOCK_TOLERANCE_MS } from '../../values/clock-tolerance.ts';
 import { inspectDatabaseServer, inspectRedisServer, type ServerInspection } from '../../wiring.ts';
+import { reasonOf } from '../reason-of.ts';
 import { type Check, failed, ok } from './check.ts';
 
 /** Checks that the PostgreSQL and the Redis of the settings answer, their versions, settings and clocks. */
@@ -23,8 +24,7 @@ async function checksOf(
     const server = await inspect(url);
     return [serverCheck(name, server), clockCheck(name, server.aheadMs)];
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return [failed(name, reason, `Start it, or correct ${variable}.`)];
+    return [failed(name, reasonOf(error), `Start it, or correct ${variable}.`)];
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Settings } from '../../config/settings.ts';
 import { inspectStore, type StoreInspection, storeExists } from '../../wiring.ts';
+import { reasonOf } from '../reason-of.ts';
 import { type Check, failed, ok, skipped } from './check.ts';
 
 const NAME = 'store';
@@ -9,8 +10,7 @@ export async function storeCheck(settings: Settings): Promise<Check> {
     if (!(await storeExists(settings))) return skipped(NAME, `there is none in ${settings.dataDir} yet`);
     return judge(await inspectStore(settings));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return failed(NAME, `it cannot be read: ${reason}`, unreadableAdvice(settings));
+    return failed(NAME, `it cannot be read: ${reasonOf(error)}`, unreadableAdvice(settings));
   }
 }
 

@@ -14,9 +14,8 @@ export interface ApiAnswer {
 /** The server cannot be used for the request. The message is one line for the operator. */
 export class ApiError extends Error {}
 
-interface ApiConnectionOptions {
-  readonly url: URL;
-  readonly tokens: TokenSource;
+/** What becomes of requests that fail temporarily. */
+export interface RetryOptions {
   /** Called with one line for each failure after which the request is sent again, and once a minute where the rate limit is exceeded. */
   readonly onRetry: (note: string) => void;
   /**
@@ -24,6 +23,13 @@ interface ApiConnectionOptions {
    * rate limit always are.
    */
   readonly isPatient?: boolean;
+  /** Once it aborts, requests that fail are not sent again. */
+  readonly interruption?: AbortSignal;
+}
+
+interface ApiConnectionOptions extends RetryOptions {
+  readonly url: URL;
+  readonly tokens: TokenSource;
   /** Resolves after so many milliseconds. Default: the machine's timer. */
   readonly wait?: (ms: number) => Promise<unknown>;
 }
@@ -49,12 +55,16 @@ export class ApiConnection {
   readonly #exchange: HttpExchange;
   readonly #options: ApiConnectionOptions;
   readonly #closing = new AbortController();
+  /** Aborts when nothing is to be sent again. */
+  readonly #ending: AbortSignal;
   /** When it was last noted that the rate limit is exceeded. */
   #limitNotedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ApiConnectionOptions) {
     this.#options = options;
     this.#exchange = new HttpExchange(options.url);
+    const { interruption = this.#closing.signal } = options;
+    this.#ending = AbortSignal.any([this.#closing.signal, interruption]);
   }
 
   /** @throws ApiError when the server does not come back, or rejects the token */
@@ -66,12 +76,11 @@ export class ApiConnection {
       if ('answer' in outcome) return readAnswer(outcome.answer);
       // What is above the rate limit has not failed: the server takes it later, however many other requests come meanwhile.
       if (!outcome.isLimited) failures += 1;
-      const isFinal = this.#closing.signal.aborted || (!isPatient && failures > PAUSES_MS.length);
-      if (isFinal) throw new ApiError(outcome.failure);
+      if (!isPatient && failures > PAUSES_MS.length) throw new ApiError(outcome.failure);
       const pause = outcome.pauseMs ?? PAUSES_MS[Math.min(attempt, LAST_PAUSE)] ?? 0;
-      if (!outcome.isLimited || this.#isLimitDue())
-        onRetry(`${outcome.failure}; trying again in ${pause / 1_000} s`);
-      await this.#wait(pause);
+      const isNoted = !this.#ending.aborted && (!outcome.isLimited || this.#isLimitDue());
+      if (isNoted) onRetry(`${outcome.failure}; trying again in ${pause / 1_000} s`);
+      if (!(await this.#wait(pause))) throw new ApiError(outcome.failure);
     }
   }
 
@@ -90,8 +99,10 @@ export class ApiConnection {
     return true;
   }
 
-  #wait(ms: number): Promise<unknown> {
-    return this.#options.wait?.(ms) ?? passed(ms, undefined, { signal: this.#closing.signal });
+  /** Resolves after so many milliseconds; to false, and at once, where nothing is to be sent again. */
+  async #wait(ms: number): Promise<boolean> {
+    await (this.#options.wait?.(ms) ?? passed(ms, undefined, { signal: this.#ending }).catch(() => {}));
+    return !this.#ending.aborted;
   }
 
   /** Requests that are under way fail. */
@@ -127,10 +138,8 @@ export class ApiConnection {
   }
 
   async #send(method: string, path: string, body: string | undefined): Promise<Answer> {
-    const authorization = `Bearer ${await this.#options.tokens.token()}`;
-    if (body === undefined) return this.#exchange.send({ method, path, headers: { authorization } });
-    const headers = { authorization, 'content-type': 'application/json' };
-    return this.#exchange.send({ method, path, headers, body });
+    const token = await this.#options.tokens.token();
+    return this.#exchange.send(method, path, `Bearer ${token}`, body);
   }
 }
 

@@ -1,3 +1,4 @@
+import { reasonOf } from '../reason-of.ts';
 import type { LineOrigin } from '../records/record-line.ts';
 import { Batch, conflict, type Unit } from './batch-planner.ts';
 
@@ -6,7 +7,7 @@ export class RunStopped extends Error {
   readonly origin: LineOrigin;
 
   constructor(origin: LineOrigin, cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    super(reasonOf(cause), { cause });
     this.origin = origin;
   }
 }

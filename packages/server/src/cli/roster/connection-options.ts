@@ -8,7 +8,7 @@ import { usageError } from '../command-error.ts';
 import type { RollcallCommand } from '../rollcall-command.ts';
 import { addServerUrlOption, requireServer } from '../server-url.ts';
 import { chosenProject, type StoreFlags, withStore } from '../with-store.ts';
-import { ApiConnection } from './api-connection.ts';
+import { ApiConnection, type RetryOptions } from './api-connection.ts';
 import { fixedToken, mintedTokens, type TokenSource } from './token-source.ts';
 
 export interface ConnectionFlags extends StoreFlags {
@@ -44,16 +44,15 @@ const TOKEN: SettingKind<string> = {
   read: (value) => (/^[\x21-\x7e]+$/.test(value) ? value : undefined),
 };
 
-/** Opens the API for as long as `use` runs. `isPatient`: see {@link ApiConnection}. */
+/** Opens the API for as long as `use` runs. */
 export async function withConnection<Result>(
   flags: ConnectionFlags,
-  onRetry: (note: string) => void,
+  retries: RetryOptions,
   use: (connection: ApiConnection) => Promise<Result>,
-  isPatient = false,
 ): Promise<Result> {
   const url = new URL(requireServer(flags.url, process.env));
   const tokens = await tokensFor(flags, process.env);
-  const connection = new ApiConnection({ url, tokens, onRetry, isPatient });
+  const connection = new ApiConnection({ url, tokens, ...retries });
   try {
     return await use(connection);
   } finally {

@@ -2,20 +2,13 @@ import { once } from 'node:events';
 import type { Agent, IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import * as https from 'node:https';
 import { http } from '../../values/node-http.ts';
+import { reasonOf } from '../reason-of.ts';
 
 /** The answer of a server, read to its end. */
 export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-}
-
-interface Outgoing {
-  readonly method: string;
-  /** Below the base URL; sent exactly as given. */
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
 }
 
 /** The connection failed. The request may have been applied. */
@@ -40,12 +33,13 @@ export class HttpExchange {
     this.#agent = new client.Agent({ keepAlive: true });
   }
 
-  /** Sends one request. @throws ConnectionError */
-  async send({ method, path, headers, body = '' }: Outgoing): Promise<Answer> {
+  /** Sends one request. The path is below the base URL, and sent exactly as given. @throws ConnectionError */
+  async send(method: string, path: string, authorization: string, json = ''): Promise<Answer> {
+    const body = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(json)) };
     const outgoing = this.#client.request(this.#base, {
       method,
       path: this.#base.pathname.replace(/\/$/, '') + path,
-      headers: body === '' ? headers : { ...headers, 'content-length': String(Buffer.byteLength(body)) },
+      headers: { authorization, ...(json !== '' && body) },
       agent: this.#agent,
       timeout: SILENCE_MAX_MS,
     });
@@ -53,22 +47,16 @@ export class HttpExchange {
     // An error after the answer has begun also ends the reading below.
     outgoing.on('error', () => {});
     try {
-      outgoing.end(body);
+      outgoing.end(json);
       const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
       const { statusCode: status = 0, headers: answered } = incoming;
       return { status, headers: answered, body: Buffer.concat(await incoming.toArray()) };
     } catch (error) {
-      throw new ConnectionError(reasonOf(error as Error), { cause: error });
+      throw new ConnectionError(reasonOf(error), { cause: error });
     }
   }
 
   close(): void {
     this.#agent.destroy();
   }
-}
-
-/** A name that leads to several addresses fails with one error for each of them, and no message of its own. */
-function reasonOf(error: Error): string {
-  if (!(error instanceof AggregateError)) return error.message;
-  return error.errors.map((inner: Error) => inner.message).join('; ');
 }

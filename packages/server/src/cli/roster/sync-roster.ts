@@ -34,7 +34,7 @@ interface SyncRun {
   readonly submitConversation: SubmitConversation;
   readonly limits: BatchLimits;
   readonly concurrency: number;
-  /** Once it aborts, no further request is sent; those under way are awaited. */
+  /** Once it aborts, no further line is sent; those under way are awaited. */
   readonly interruption: AbortSignal;
   readonly display: ProgressDisplay;
   readonly clock: Pick<Clock, 'now'>;
@@ -44,17 +44,25 @@ interface SyncRun {
 export async function syncRoster(run: SyncRun): Promise<SyncSummary> {
   const startedAt = run.clock.now();
   const tally = new SyncTally(run);
+  const { interruption } = run;
   let stop: Stop = { stopped: null, interruptedBy: null };
-  const batches = interruptible(planBatches(entriesOf(run.files, tally), run.limits), run.interruption);
+  const batches = interruptible(planBatches(entriesOf(run.files, tally), run.limits), interruption);
+  // Called for each part of a batch that was rejected, too.
+  const submit: Submit = async (entries) => {
+    interruption.throwIfAborted();
+    return run.submit(entries);
+  };
   try {
     await runBatches(batches, run.concurrency, (unit) =>
       tally.tracked(async () => {
-        if (unit instanceof Batch) await submitLines(unit.entries, run.submit, tally);
-        else tally.ended(unit, await run.submitConversation(unit));
+        if (unit instanceof Batch) return submitLines(unit.entries, submit, tally);
+        interruption.throwIfAborted();
+        tally.ended(unit, await run.submitConversation(unit));
       }),
     );
   } catch (error) {
-    stop = reasonToStop(error);
+    // A request that failed after it says less.
+    stop = reasonToStop(interruption.aborted ? interruption.reason : error);
   } finally {
     run.display.close();
   }

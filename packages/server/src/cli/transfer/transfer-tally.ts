@@ -53,14 +53,11 @@ export class TransferTally {
 
   /** As people read it. */
   table(): string {
-    const rows = [...this.#counts.keys()].map(
-      (name) => name.replace('_', ' ').padEnd(20) + this.#shown(name).padStart(10),
+    const rows = Array.from(
+      this.#counts,
+      ([name, count]) => name.replace('_', ' ').padEnd(20) + withCommas(count).padStart(10),
     );
     return [...rows, `${this.#seconds()} s`].join('\n');
-  }
-
-  #shown(name: string): string {
-    return withCommas(this.#counts.get(name) ?? 0);
   }
 
   #seconds(): number {
