@@ -196,7 +196,8 @@ export class SocketLink {
       this.#end(errorOfClose(error));
       return;
     }
-    this.#isTokenRenewed ||= canRenew;
+    // After another error the new token can have ended too, before the server has read it.
+    this.#isTokenRenewed = canRenew;
     const isAtOnce = canRenew || (closeCode === SERVER_STOPPING && this.#failures === 0);
     const leastMs = closeCode === TOO_FAST || error.status === LIMITED ? TOO_FAST_DELAY_MS : 0;
     const delayMs = isAtOnce
