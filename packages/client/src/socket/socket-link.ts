@@ -306,6 +306,7 @@ export class SocketLink {
     clearTimeout(this.#idle);
     for (const release of this.#releasePage.splice(0)) release();
     this.#close();
+    this.#isSuspended = false;
     this.#failures = 0;
     this.#hasBeenOpen = false;
     this.#transport.status.report(this, null);
