@@ -204,7 +204,8 @@ export class SocketLink {
       ? Math.random() * FIRST_RETRY_MS
       : Math.max(leastMs, backoffMs(this.#failures, FIRST_RETRY_MS, RETRY_DELAY_MAX_MS));
     this.#failures += 1;
-    this.#transport.status.report(this, this.#hasBeenOpen ? 'reconnecting' : 'connecting', error);
+    const wasConnected = this.#hasBeenOpen || this.#httpUntil > 0;
+    this.#transport.status.report(this, wasConnected ? 'reconnecting' : 'connecting', error);
     if (this.#users.size === 0 && this.#opening === null) return;
     this.#timer = setTimeout(() => this.#connectNow(), delayMs);
   }
@@ -237,6 +238,8 @@ export class SocketLink {
 
   #useHttp(): void {
     this.#httpUntil = performance.now() + HTTP_MS;
+    // HTTP goes on at once where the next attempt fails too.
+    this.#hasBeenOpen = false;
     this.#failures = 0;
     this.#transport.status.report(this, null);
     this.#answer(false);
