@@ -1,4 +1,5 @@
 import type { RollcallClient } from '@rollcall/client';
+import { onConnectedAgain } from './connected-again.ts';
 import { LiveStore, type Source } from './live-store.ts';
 
 interface AnyStore {
@@ -36,12 +37,10 @@ export function storeOf<State>(
 }
 
 function storesOf(client: RollcallClient): Map<string, AnyStore> {
-  const { status } = client;
   const stores = new Map<string, AnyStore>();
   STORES.set(client, stores);
-  // What had ended with an error may be mended by the time the client is connected again.
-  status.subscribe(() => {
-    if (status.get().state === 'open') for (const [, store] of stores) store.resume();
+  onConnectedAgain(client, () => {
+    for (const [, store] of stores) store.resume();
   });
   return stores;
 }
