@@ -1,5 +1,5 @@
 import type { ContentNode, Message, MessagesEvent, RollcallError, ViewerThread } from '@rollcall/client';
-import type { PagedState } from './page-loader.ts';
+import { type PagedState, UNREAD_LIST } from './page-loader.ts';
 
 /** A message, and whether the server has it. */
 export interface ThreadMessage extends Message {
@@ -14,20 +14,9 @@ export interface ThreadState extends PagedState<MessagesEvent<ViewerThread>> {
   readonly thread: ViewerThread | null;
   /** The oldest first; what is being sent is last. */
   readonly messages: readonly ThreadMessage[];
-  /** Whether nothing has been received yet. */
-  readonly isLoading: boolean;
-  /** Why the thread cannot be watched: for example, it does not exist. */
-  readonly error: RollcallError | null;
 }
 
-export const UNREAD_THREAD: ThreadState = {
-  thread: null,
-  messages: [],
-  isLoading: true,
-  error: null,
-  token: null,
-  missed: null,
-};
+export const UNREAD_THREAD: ThreadState = { ...UNREAD_LIST, thread: null, messages: [] };
 
 const sent = (message: Message): ThreadMessage => ({ ...message, state: 'sent', error: null });
 export const isUnsent = ({ state }: ThreadMessage) => state !== 'sent';

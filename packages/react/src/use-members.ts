@@ -2,7 +2,7 @@ import { type Member, type RollcallClient, RollcallError } from '@rollcall/clien
 import { useMemo } from 'react';
 import { storeOf } from './client-stores.ts';
 import type { LiveStore } from './live-store.ts';
-import { type PagedState, pageLoader } from './page-loader.ts';
+import { type PagedState, pageLoader, UNREAD_LIST } from './page-loader.ts';
 import { retried } from './retried.ts';
 import { useProvided } from './rollcall-provider.ts';
 import { all, useStore } from './use-store.ts';
@@ -26,18 +26,9 @@ export interface UseMembers {
 interface MembersState extends PagedState {
   readonly members: readonly Member[];
   readonly total: number | null;
-  readonly isLoading: boolean;
-  readonly error: RollcallError | null;
 }
 
-const UNREAD: MembersState = {
-  members: [],
-  total: null,
-  isLoading: true,
-  error: null,
-  token: null,
-  missed: null,
-};
+const UNREAD: MembersState = { ...UNREAD_LIST, members: [], total: null };
 const LIMIT = 100;
 const NO_GROUP = 'there is no groupID, and the viewer is not in exactly one group';
 

@@ -10,7 +10,7 @@ import type {
 import { useMemo } from 'react';
 import { storeOf } from './client-stores.ts';
 import type { LiveStore } from './live-store.ts';
-import { type PagedState, pageLoader } from './page-loader.ts';
+import { type PagedState, pageLoader, UNREAD_LIST } from './page-loader.ts';
 import { useProvided } from './rollcall-provider.ts';
 import { all, useStore } from './use-store.ts';
 
@@ -33,11 +33,9 @@ export interface UseThreads {
 
 interface ThreadsState extends PagedState<ThreadsEvent<ViewerThread>> {
   readonly threads: readonly ViewerThread[];
-  readonly isLoading: boolean;
-  readonly error: RollcallError | null;
 }
 
-const UNREAD: ThreadsState = { threads: [], isLoading: true, error: null, token: null, missed: null };
+const UNREAD: ThreadsState = { ...UNREAD_LIST, threads: [] };
 const MORE_LIMIT = 50;
 
 const threadsStore = (client: RollcallClient, options: ThreadsOptions): LiveStore<ThreadsState> =>
