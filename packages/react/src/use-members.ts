@@ -45,7 +45,7 @@ const membersStore = (client: RollcallClient, groupID: string | null): LiveStore
     if (groupID === null) return;
     const read = () => client.members(groupID, { signal }).page({ limit: LIMIT });
     const onError = (error: RollcallError) => set((state) => ({ ...state, isLoading: false, error }));
-    const page = await retried(read, onError, signal);
+    const page = await retried(client, read, onError, signal);
     if (page === null) return;
     const { items, total, next } = page;
     set(() => ({ ...UNREAD, members: items, total, isLoading: false, token: next }));
