@@ -16,9 +16,12 @@ export interface PagedState<Event = never> {
 /** The state before anything is received. */
 export const UNREAD_LIST: PagedState = { isLoading: true, error: null, token: null, missed: null };
 
+/** The page that is being loaded, by its store. */
+const LOADING = new WeakMap<object, Promise<void>>();
+
 /**
- * Returns the function that loads the next page; calls while a page is being loaded share it. `withPage` adds the page to the
- * state, and what was missed. The function rejects with a RollcallError.
+ * Returns the function that loads the next page; calls while a page is being loaded share it, also those of other components.
+ * `withPage` adds the page to the state, and what was missed. The function rejects with a RollcallError.
  */
 export function pageLoader<Item, State extends PagedState<unknown>>(
   store: LiveStore<State>,
@@ -26,7 +29,6 @@ export function pageLoader<Item, State extends PagedState<unknown>>(
   limit: number,
   withPage: (state: State, items: readonly Item[], token: string | null) => State,
 ): () => Promise<void> {
-  let loading: Promise<void> | null = null;
   const load = async () => {
     const { token } = store.get();
     if (token === null) return;
@@ -39,9 +41,8 @@ export function pageLoader<Item, State extends PagedState<unknown>>(
     store.set((state) => (state.missed ? withPage(state, page.items, page.next) : state));
   };
   return () => {
-    loading ??= load().finally(() => {
-      loading = null;
-    });
+    const loading = LOADING.get(store) ?? load().finally(() => LOADING.delete(store));
+    LOADING.set(store, loading);
     return loading;
   };
 }
