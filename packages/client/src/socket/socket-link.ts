@@ -192,12 +192,12 @@ export class SocketLink {
     const { closeCode } = error as Partial<SocketLost>;
     const isAboutToken = error.aboutToken || closeCode === TOKEN_ENDED;
     const canRenew = isAboutToken && !this.#isTokenRenewed && this.#transport.tokens.reject();
+    // After another error the new token can have ended too, before the server has read it.
+    this.#isTokenRenewed = canRenew;
     if ((isAboutToken && !canRenew) || closeCode === FORBIDDEN || /_not_found$/.test(error.code)) {
       this.#end(errorOfClose(error));
       return;
     }
-    // After another error the new token can have ended too, before the server has read it.
-    this.#isTokenRenewed = canRenew;
     const isAtOnce = canRenew || (closeCode === SERVER_STOPPING && this.#failures === 0);
     const leastMs = closeCode === TOO_FAST || error.status === LIMITED ? TOO_FAST_DELAY_MS : 0;
     const delayMs = isAtOnce
@@ -222,7 +222,6 @@ export class SocketLink {
     this.#httpUntil = 0;
     this.#transport.status.report(this, 'closed', error);
     this.#failures = 0;
-    this.#isTokenRenewed = false;
     this.#answer(error);
   }
 
