@@ -1,5 +1,4 @@
 import type { RollcallClient } from '@rollcall/client';
-import { onConnectedAgain } from './connected-again.ts';
 import { LiveStore, type Source } from './live-store.ts';
 
 interface AnyStore {
@@ -40,9 +39,25 @@ function storesOf(client: RollcallClient): Map<string, AnyStore> {
   const stores = new Map<string, AnyStore>();
   STORES.set(client, stores);
   onConnectedAgain(client, () => {
-    for (const [, store] of stores) store.resume();
+    for (const store of stores.values()) store.resume();
   });
   return stores;
+}
+
+/**
+ * Calls the listener each time the client is connected again after the connection was lost or closed: what had ended with an error
+ * may be mended by then. Returns the function that unsubscribes.
+ */
+export function onConnectedAgain({ status }: RollcallClient, listener: () => void): () => void {
+  let isLost = false;
+  return status.subscribe(() => {
+    const { state } = status.get();
+    // `connecting` is no loss: over HTTP, each stream is that before it is open.
+    if (state === 'open' && isLost) {
+      isLost = false;
+      listener();
+    } else isLost ||= state === 'reconnecting' || state === 'closed';
+  });
 }
 
 /** JSON with the keys of each object in order, so that equal locations are the same key. */

@@ -13,15 +13,9 @@ export interface PagedState<Event = never> {
   readonly missed: readonly Event[] | null;
 }
 
-/** The state before anything is received. */
-export const UNREAD_LIST: PagedState = { isLoading: true, error: null, token: null, missed: null };
-
-/** The page that is being loaded, by its store. */
-const LOADING = new WeakMap<object, Promise<void>>();
-
 /**
- * Returns the function that loads the next page; calls while a page is being loaded share it, also those of other components.
- * `withPage` adds the page to the state, and what was missed. The function rejects with a RollcallError.
+ * Returns the function that loads the next page; calls while a page is being loaded share it. `withPage` adds the page to the
+ * state, and what was missed. The function rejects with a RollcallError.
  */
 export function pageLoader<Item, State extends PagedState<unknown>>(
   store: LiveStore<State>,
@@ -29,6 +23,7 @@ export function pageLoader<Item, State extends PagedState<unknown>>(
   limit: number,
   withPage: (state: State, items: readonly Item[], token: string | null) => State,
 ): () => Promise<void> {
+  let loading: Promise<void> | null = null;
   const load = async () => {
     const { token } = store.get();
     if (token === null) return;
@@ -41,8 +36,9 @@ export function pageLoader<Item, State extends PagedState<unknown>>(
     store.set((state) => (state.missed ? withPage(state, page.items, page.next) : state));
   };
   return () => {
-    const loading = LOADING.get(store) ?? load().finally(() => LOADING.delete(store));
-    LOADING.set(store, loading);
+    loading ??= load().finally(() => {
+      loading = null;
+    });
     return loading;
   };
 }

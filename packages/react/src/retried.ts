@@ -1,4 +1,4 @@
-import type { RollcallClient, RollcallError } from '@rollcall/client';
+import type { RollcallError } from '@rollcall/client';
 
 const FIRST_RETRY_MS = 1_000;
 const RETRY_DELAY_MAX_MS = 30_000;
@@ -12,11 +12,10 @@ export const retryDelay = (failures: number, { retryAfterMs = 0 }: RollcallError
   });
 
 /**
- * What is read, as soon as it can be: an error that can pass is reported, and then it is read again, at once when the client is
- * connected. Null after an error that cannot, and when the signal aborts.
+ * What is read, as soon as it can be: an error that can pass is reported, and then it is read again. Null after an error that
+ * cannot, and when the signal aborts.
  */
 export async function retried<Result>(
-  { status }: RollcallClient,
   read: () => Promise<Result>,
   onError: (error: RollcallError) => void,
   signal: AbortSignal,
@@ -28,15 +27,7 @@ export async function retried<Result>(
       const error = reason as RollcallError;
       onError(error);
       if (!error.retryable || signal.aborted) return null;
-      const waiting = new AbortController();
-      const end = () => waiting.abort();
-      const unsubscribe = status.subscribe(() => {
-        if (status.get().state === 'open') end();
-      });
-      signal.addEventListener('abort', end);
-      await retryDelay(failures, error, waiting.signal);
-      signal.removeEventListener('abort', end);
-      unsubscribe();
+      await retryDelay(failures, error, signal);
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { ContentNode, Message, MessagesEvent, RollcallError, ViewerThread } from '@rollcall/client';
-import { type PagedState, UNREAD_LIST } from './page-loader.ts';
+import type { PagedState } from './page-loader.ts';
 
 /** A message, and whether the server has it. */
 export interface ThreadMessage extends Message {
@@ -16,7 +16,14 @@ export interface ThreadState extends PagedState<MessagesEvent<ViewerThread>> {
   readonly messages: readonly ThreadMessage[];
 }
 
-export const UNREAD_THREAD: ThreadState = { ...UNREAD_LIST, thread: null, messages: [] };
+export const UNREAD_THREAD: ThreadState = {
+  thread: null,
+  messages: [],
+  isLoading: true,
+  error: null,
+  token: null,
+  missed: null,
+};
 
 const sent = (message: Message): ThreadMessage => ({ ...message, state: 'sent', error: null });
 export const isUnsent = ({ state }: ThreadMessage) => state !== 'sent';

@@ -2,7 +2,7 @@ import { type Member, type RollcallClient, RollcallError } from '@rollcall/clien
 import { useMemo } from 'react';
 import { storeOf } from './client-stores.ts';
 import type { LiveStore } from './live-store.ts';
-import { type PagedState, pageLoader, UNREAD_LIST } from './page-loader.ts';
+import { type PagedState, pageLoader } from './page-loader.ts';
 import { retried } from './retried.ts';
 import { useProvided } from './rollcall-provider.ts';
 import { all, useStore } from './use-store.ts';
@@ -28,7 +28,14 @@ interface MembersState extends PagedState {
   readonly total: number | null;
 }
 
-const UNREAD: MembersState = { ...UNREAD_LIST, members: [], total: null };
+const UNREAD: MembersState = {
+  members: [],
+  total: null,
+  isLoading: true,
+  error: null,
+  token: null,
+  missed: null,
+};
 const LIMIT = 100;
 const NO_GROUP = 'there is no groupID, and the viewer is not in exactly one group';
 
@@ -45,7 +52,7 @@ const membersStore = (client: RollcallClient, groupID: string | null): LiveStore
     if (groupID === null) return;
     const read = () => client.members(groupID, { signal }).page({ limit: LIMIT });
     const onError = (error: RollcallError) => set((state) => ({ ...state, isLoading: false, error }));
-    const page = await retried(client, read, onError, signal);
+    const page = await retried(read, onError, signal);
     if (page === null) return;
     const { items, total, next } = page;
     set(() => ({ ...UNREAD, members: items, total, isLoading: false, token: next }));
@@ -61,7 +68,11 @@ export function useMembers(options: { readonly groupID?: string | undefined } = 
   const groupID = provided.groupID ?? only ?? null;
   const store = membersStore(client, groupID);
   const state = useStore(store, all);
-  const actions = useMemo(() => actionsOf(client, store, groupID), [client, store, groupID]);
+  const actions = store.actions(() => ({
+    // Without a group no page follows.
+    loadMore: pageLoader(store, client.members(groupID as string), LIMIT, withMore),
+    refresh: () => store.restart(),
+  }));
   return useMemo(() => {
     const { token, missed: _, ...shown } = state;
     const known = { ...shown, hasMore: token !== null, ...actions };
@@ -69,12 +80,4 @@ export function useMembers(options: { readonly groupID?: string | undefined } = 
     const reason = error ?? (viewer && new RollcallError('missing_field', NO_GROUP));
     return { ...known, isLoading: reason === null, error: reason };
   }, [state, actions, groupID, viewer, error]);
-}
-
-function actionsOf(client: RollcallClient, store: LiveStore<MembersState>, groupID: string | null) {
-  return {
-    // Without a group no page follows.
-    loadMore: pageLoader(store, client.members(groupID as string), LIMIT, withMore),
-    refresh: () => store.restart(),
-  };
 }

@@ -1,7 +1,6 @@
 import type { Announcement, Location, RollcallError } from '@rollcall/client';
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { stableText } from './client-stores.ts';
-import { onConnectedAgain } from './connected-again.ts';
+import { onConnectedAgain, stableText } from './client-stores.ts';
 import type { PresenceData } from './presence-store.ts';
 import { useProvided } from './rollcall-provider.ts';
 
@@ -57,12 +56,13 @@ export function useMyPresence(options: MyPresenceOptions): MyPresenceState {
     if (hasFailed.current) setRound({});
   }, [wanted]);
 
-  useEffect(() => {
-    const announceAgain = () => {
-      if (hasFailed.current) setRound({});
-    };
-    return onConnectedAgain(client, announceAgain);
-  }, [client]);
+  useEffect(
+    () =>
+      onConnectedAgain(client, () => {
+        if (hasFailed.current) setRound({});
+      }),
+    [client],
+  );
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: another region or round begins another announcement.
   useEffect(() => {

@@ -10,7 +10,7 @@ import type {
 import { useMemo } from 'react';
 import { storeOf } from './client-stores.ts';
 import type { LiveStore } from './live-store.ts';
-import { type PagedState, pageLoader, UNREAD_LIST } from './page-loader.ts';
+import { type PagedState, pageLoader } from './page-loader.ts';
 import { useProvided } from './rollcall-provider.ts';
 import { all, useStore } from './use-store.ts';
 
@@ -35,7 +35,7 @@ interface ThreadsState extends PagedState<ThreadsEvent<ViewerThread>> {
   readonly threads: readonly ViewerThread[];
 }
 
-const UNREAD: ThreadsState = { ...UNREAD_LIST, threads: [] };
+const UNREAD: ThreadsState = { threads: [], isLoading: true, error: null, token: null, missed: null };
 const MORE_LIMIT = 50;
 
 const threadsStore = (client: RollcallClient, options: ThreadsOptions): LiveStore<ThreadsState> =>
@@ -84,19 +84,14 @@ export function useThreads(options: ThreadsOptions = {}): UseThreads {
   const filter = { groupID, location, partialMatch, resolved };
   const store = threadsStore(client, filter);
   const state = useStore(store, all);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the store is another one when the filter is.
-  const actions = useMemo(() => actionsOf(client, store, filter), [client, store]);
+  const actions = store.actions(() => ({
+    loadMore: pageLoader(store, client.threads.list(filter), MORE_LIMIT, withMore),
+    // JSON leaves out what is undefined.
+    create: (thread: ViewerThreadCreation) =>
+      client.threads.create({ groupID, ...thread } as ViewerThreadCreation),
+  }));
   return useMemo(() => {
     const { threads, isLoading, error, token } = state;
     return { threads, isLoading, error, hasMore: token !== null, ...actions };
   }, [state, actions]);
-}
-
-function actionsOf(client: RollcallClient, store: LiveStore<ThreadsState>, filter: ThreadsOptions) {
-  return {
-    loadMore: pageLoader(store, client.threads.list(filter), MORE_LIMIT, withMore),
-    // JSON leaves out what is undefined.
-    create: (thread: ViewerThreadCreation) =>
-      client.threads.create({ groupID: filter.groupID, ...thread } as ViewerThreadCreation),
-  };
 }

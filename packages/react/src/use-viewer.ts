@@ -19,7 +19,7 @@ const UNREAD: ViewerState = { viewer: null, error: null };
 const viewerStore = (client: RollcallClient): LiveStore<ViewerState> =>
   storeOf<ViewerState>(client, ['viewer'], UNREAD, async (set, signal) => {
     const onError = (error: RollcallError) => set((state) => ({ ...state, error }));
-    const viewer = await retried(client, () => client.viewer({ signal }), onError, signal);
+    const viewer = await retried(() => client.viewer({ signal }), onError, signal);
     if (viewer === null) return;
     set(() => ({ viewer, error: null }));
     return true;
