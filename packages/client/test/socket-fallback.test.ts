@@ -193,7 +193,8 @@ describe('HTTP in place of a socket', () => {
         await until('the user is present', () => of('present').length === 1);
         isBlocked = true;
         of('auth')[0]?.ws.terminate();
-        await until('the user is present over HTTP', () => updates.length === 1, 15_000);
+        const isOpen = () => client.status.get().state === 'open';
+        await until('the user is present over HTTP', () => updates.length === 1 && isOpen(), 15_000);
         const states: string[] = [];
         client.status.subscribe(() => states.push(client.status.get().state));
         attempts = 0;
