@@ -19,7 +19,7 @@ const alias = {
 export interface Service {
   readonly url: string;
   readonly projectID: string;
-  readonly secret: string;
+  readonly projectSecret: string;
 }
 
 export interface DocumentServer {
@@ -74,8 +74,11 @@ export async function startDocument(
 const pictureOf = (id: string) => `/avatars/${id}.svg`;
 
 /** The users and the group of the example, in one atomic step. */
-async function createPeople({ url, ...sign }: Service, origin: string): Promise<void> {
-  const rollcall = new Rollcall({ url, token: () => signProjectToken(sign) });
+async function createPeople(
+  { url, projectID, projectSecret: secret }: Service,
+  origin: string,
+): Promise<void> {
+  const rollcall = new Rollcall({ url, token: () => signProjectToken({ projectID, secret }) });
   const users = PEOPLE.map(({ id, name }) => ({ id, name, profile_picture_url: origin + pictureOf(id) }));
   const members = PEOPLE.map(({ id }) => id);
   await rollcall.batch({ users, groups: [{ id: GROUP, name: 'Aurora', members }] });
@@ -86,7 +89,7 @@ async function createPeople({ url, ...sign }: Service, origin: string): Promise<
 async function answer(
   { url = '' }: IncomingMessage,
   response: ServerResponse,
-  { url: service, ...sign }: Service,
+  { url: service, projectID, projectSecret: secret }: Service,
 ): Promise<boolean> {
   const { pathname, searchParams } = new URL(url, 'http://localhost');
   const [, folder, file] = /^\/(\w*)(?:\/(.*))?$/.exec(pathname) ?? [];
@@ -113,7 +116,10 @@ async function answer(
     }
     case 'token':
       if (user === undefined) return missing();
-      return send('text/plain', await signClientToken({ ...sign, userID: user.id, groupID: GROUP }));
+      return send(
+        'text/plain',
+        await signClientToken({ projectID, secret, userID: user.id, groupID: GROUP }),
+      );
     case 'avatars': {
       const person = PEOPLE.find(({ id }) => file === `${id}.svg`);
       return person === undefined ? missing() : send('image/svg+xml', avatar(person));

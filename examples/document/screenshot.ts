@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import process from 'node:process';
 import { chromium, type Page } from 'playwright-core';
+import { type Rollcall, startRollcall } from '../../packages/server/src/index.ts';
 import { startDocument } from './document-server.ts';
-import { startTemporaryRollcall, type TemporaryRollcall } from './temporary-rollcall.ts';
 
 const [target = join(import.meta.dirname, 'document.png'), only] = process.argv.slice(2);
 const DESKTOP = { width: 1180, height: 840 };
@@ -27,9 +27,9 @@ const OTHERS = {
   },
 };
 
-let rollcall: TemporaryRollcall | undefined;
+let rollcall: Rollcall | undefined;
 const document = await startDocument(0, async (origin) => {
-  rollcall = await startTemporaryRollcall(origin);
+  rollcall = await startRollcall({ environment: { ROLLCALL_CORS_ORIGINS: origin } });
   return rollcall;
 });
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';

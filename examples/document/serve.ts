@@ -4,18 +4,20 @@
  * which must run with ROLLCALL_CORS_ORIGINS=http://127.0.0.1:<PORT>.
  */
 import process from 'node:process';
+import { type Rollcall, startRollcall } from '../../packages/server/src/index.ts';
 import { type Service, startDocument } from './document-server.ts';
-import { startTemporaryRollcall, type TemporaryRollcall } from './temporary-rollcall.ts';
 
 const { PORT = '0', ROLLCALL_URL, ROLLCALL_PROJECT_ID = '', ROLLCALL_PROJECT_SECRET = '' } = process.env;
 
-let rollcall: TemporaryRollcall | undefined;
+let rollcall: Rollcall | undefined;
 
 async function connect(origin: string): Promise<Service> {
   if (ROLLCALL_URL !== undefined) {
-    return { url: ROLLCALL_URL, projectID: ROLLCALL_PROJECT_ID, secret: ROLLCALL_PROJECT_SECRET };
+    return { url: ROLLCALL_URL, projectID: ROLLCALL_PROJECT_ID, projectSecret: ROLLCALL_PROJECT_SECRET };
   }
-  rollcall = await startTemporaryRollcall(origin);
+  rollcall = await startRollcall({
+    environment: { ROLLCALL_CORS_ORIGINS: origin, ROLLCALL_LOG_LEVEL: 'warn' },
+  });
   return rollcall;
 }
 

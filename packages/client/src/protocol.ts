@@ -84,10 +84,7 @@ export type Project = protocol.Static<typeof protocol.Project>;
 export type ProjectCreated = protocol.Static<typeof protocol.ProjectCreated>;
 export type SecretRotated = protocol.Static<typeof protocol.SecretRotated>;
 /** A webhook, how many changes wait, and the newest attempt. */
-export type WebhookDetails = protocol.Webhook & {
-  behind: number;
-  last_attempt: protocol.WebhookAttempt | null;
-};
+export type WebhookDetails = protocol.Static<typeof protocol.WebhookDetails>;
 /** The response to the creation of a webhook, with its secret. */
 export type WebhookCreated = protocol.Static<typeof protocol.WebhookCreated>;
 export type WebhookSecret = protocol.Static<typeof protocol.WebhookSecret>;

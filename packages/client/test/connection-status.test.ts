@@ -265,6 +265,27 @@ describe('the status of a client', () => {
     );
   });
 
+  test('a page whose client became idle in the back/forward cache is connected when it watches again', async (context) => {
+    const events = pageEvents(context);
+    const dispatch = (type: string) =>
+      events.dispatchEvent(Object.assign(new Event(type), { persisted: true }));
+    await withScriptedSocket(
+      () => true,
+      async ({ client }) => {
+        context.mock.timers.enable({ apis: ['setTimeout'] });
+        const watch = client.presence.watch();
+        await watch.next();
+        await watch.return();
+        dispatch('pagehide');
+        context.mock.timers.tick(IDLE_MS);
+        dispatch('pageshow');
+        context.mock.timers.reset();
+        void client.presence.watch().next();
+        await until('it is open', () => short(client) === 'open', 15_000);
+      },
+    );
+  });
+
   test('a watch that failed for a while makes the status reconnecting, and open when it has begun again', async () => {
     const script: SocketScript = (frame, index) => {
       if (frame.op !== 'watch' || index > 0) return true;

@@ -8,6 +8,8 @@ import { type ReceivedFrame, withScriptedSocket } from './support/scripted-socke
 
 const LOCATION = { page: 'a' };
 const ANSWER_TIMEOUT_MS = 10_000;
+/** Where no socket can be opened, HTTP is used for so long before the next attempt. */
+const HTTP_MS = 300_000;
 
 describe('HTTP in place of a socket', () => {
   test('an announcement is sent over HTTP as soon as no socket can be opened any more', async () => {
@@ -165,6 +167,44 @@ describe('HTTP in place of a socket', () => {
         assert.deepEqual(requests, ['GET /v1/client/viewer']);
       },
       { onRequest },
+    );
+  });
+
+  test('a client that had a socket stays open over HTTP while it tries again, after five minutes, whether there is one', async (context) => {
+    const { now } = performance;
+    let aheadMs = 0;
+    context.mock.method(performance, 'now', () => now.call(performance) + aheadMs);
+    let isBlocked = false;
+    let attempts = 0;
+    const updates: string[] = [];
+    const onUpgrade = (open: () => void, socket: Duplex) => {
+      attempts += 1;
+      if (isBlocked) socket.end('HTTP/1.1 426 Upgrade Required\r\n\r\n');
+      else open();
+    };
+    const onRequest: RequestListener = ({ method }, response) => {
+      if (method === 'PUT') updates.push(method);
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    };
+    await withScriptedSocket(
+      () => true,
+      async ({ client, of }) => {
+        const announcement = client.presence.announce({ location: LOCATION });
+        await until('the user is present', () => of('present').length === 1);
+        isBlocked = true;
+        of('auth')[0]?.ws.terminate();
+        const isOpen = () => client.status.get().state === 'open';
+        await until('the user is present over HTTP', () => updates.length === 1 && isOpen(), 15_000);
+        const states: string[] = [];
+        client.status.subscribe(() => states.push(client.status.get().state));
+        attempts = 0;
+        aheadMs = HTTP_MS;
+        announcement.move({ page: 'b' });
+        await until('the user has moved', () => updates.length === 3, 15_000);
+        assert.equal(attempts, 1);
+        assert.deepEqual(states, []);
+      },
+      { onUpgrade, onRequest },
     );
   });
 

@@ -120,6 +120,28 @@ describe('the renewal of a token', () => {
     );
   });
 
+  test('a token that ends while the server cannot be reached is replaced, also where it has replaced a rejected one', async () => {
+    const { token } = tokens('the.first.token', 'the.second.token', 'the.third.token');
+    const script: SocketScript = ({ op, ref, send, ws }, index) => {
+      if (op !== 'auth' || index > 2) return true;
+      if (index === 1) ws.terminate();
+      else send({ ref, error: 'invalid_project_token', message: 'the token has ended' });
+      return false;
+    };
+    await withScriptedSocket(
+      script,
+      async ({ client, of }) => {
+        assert.equal((await client.presence.watch().next()).value?.type, 'snapshot');
+        const used = ['the.first.token', 'the.second.token', 'the.second.token', 'the.third.token'];
+        assert.deepEqual(
+          of('auth').map((frame) => frame.token),
+          used,
+        );
+      },
+      { token },
+    );
+  });
+
   test('a page whose token endpoint answers an error page has no token, and connects when there is one', async () => {
     // As Express answers with `sendStatus(401)` to a user who is logged out.
     const { token } = tokens('Internal Server Error', 'Unauthorized', 'Unauthorized', 'a.good.token');

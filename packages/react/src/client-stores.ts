@@ -36,14 +36,28 @@ export function storeOf<State>(
 }
 
 function storesOf(client: RollcallClient): Map<string, AnyStore> {
-  const { status } = client;
   const stores = new Map<string, AnyStore>();
   STORES.set(client, stores);
-  // What had ended with an error may be mended by the time the client is connected again.
-  status.subscribe(() => {
-    if (status.get().state === 'open') for (const [, store] of stores) store.resume();
+  onConnectedAgain(client, () => {
+    for (const store of stores.values()) store.resume();
   });
   return stores;
+}
+
+/**
+ * Calls the listener each time the client is connected again after the connection was lost or closed: what had ended with an error
+ * may be mended by then. Returns the function that unsubscribes.
+ */
+export function onConnectedAgain({ status }: RollcallClient, listener: () => void): () => void {
+  let isLost = false;
+  return status.subscribe(() => {
+    const { state } = status.get();
+    // `connecting` is no loss: over HTTP, each stream is that before it is open.
+    if (state === 'open' && isLost) {
+      isLost = false;
+      listener();
+    } else isLost ||= state === 'reconnecting' || state === 'closed';
+  });
 }
 
 /** JSON with the keys of each object in order, so that equal locations are the same key. */

@@ -25,6 +25,7 @@ export class LiveStore<State> implements Observable<State> {
   readonly #listeners = new Set<() => void>();
   #state: State;
   #running: AbortController | null = null;
+  #actions: unknown;
   #linger: ReturnType<typeof setTimeout> | undefined;
   /** When the last subscriber left, or when it was made. */
   idleSince = Date.now();
@@ -63,6 +64,12 @@ export class LiveStore<State> implements Observable<State> {
     this.#state = next;
     for (const listener of [...this.#listeners]) listener();
   };
+
+  /** What all components do with the store, such as loading pages: made once, and it goes on when one of them is gone. */
+  actions<Actions>(make: () => Actions): Actions {
+    this.#actions ??= make();
+    return this.#actions as Actions;
+  }
 
   /** Runs the source again, for example after its error was mended. */
   restart(): void {

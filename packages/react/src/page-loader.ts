@@ -1,8 +1,12 @@
-import type { PagedList } from '@rollcall/client';
+import type { PagedList, RollcallError } from '@rollcall/client';
 import type { LiveStore } from './live-store.ts';
 
 /** A list that is loaded page by page. */
 export interface PagedState<Event = never> {
+  /** Whether nothing has been received yet. */
+  readonly isLoading: boolean;
+  /** Why the list cannot be read: for example, its thread does not exist. */
+  readonly error: RollcallError | null;
   /** Where the list goes on; null when all of it is loaded. */
   readonly token: string | null;
   /** The events since the page that is being loaded was requested; null while none is. */

@@ -14,10 +14,6 @@ export interface ThreadState extends PagedState<MessagesEvent<ViewerThread>> {
   readonly thread: ViewerThread | null;
   /** The oldest first; what is being sent is last. */
   readonly messages: readonly ThreadMessage[];
-  /** Whether nothing has been received yet. */
-  readonly isLoading: boolean;
-  /** Why the thread cannot be watched: for example, it does not exist. */
-  readonly error: RollcallError | null;
 }
 
 export const UNREAD_THREAD: ThreadState = {

@@ -26,8 +26,6 @@ export interface UseMembers {
 interface MembersState extends PagedState {
   readonly members: readonly Member[];
   readonly total: number | null;
-  readonly isLoading: boolean;
-  readonly error: RollcallError | null;
 }
 
 const UNREAD: MembersState = {
@@ -70,7 +68,11 @@ export function useMembers(options: { readonly groupID?: string | undefined } = 
   const groupID = provided.groupID ?? only ?? null;
   const store = membersStore(client, groupID);
   const state = useStore(store, all);
-  const actions = useMemo(() => actionsOf(client, store, groupID), [client, store, groupID]);
+  const actions = store.actions(() => ({
+    // Without a group no page follows.
+    loadMore: pageLoader(store, client.members(groupID as string), LIMIT, withMore),
+    refresh: () => store.restart(),
+  }));
   return useMemo(() => {
     const { token, missed: _, ...shown } = state;
     const known = { ...shown, hasMore: token !== null, ...actions };
@@ -78,12 +80,4 @@ export function useMembers(options: { readonly groupID?: string | undefined } = 
     const reason = error ?? (viewer && new RollcallError('missing_field', NO_GROUP));
     return { ...known, isLoading: reason === null, error: reason };
   }, [state, actions, groupID, viewer, error]);
-}
-
-function actionsOf(client: RollcallClient, store: LiveStore<MembersState>, groupID: string | null) {
-  return {
-    // Without a group no page follows.
-    loadMore: pageLoader(store, client.members(groupID as string), LIMIT, withMore),
-    refresh: () => store.restart(),
-  };
 }

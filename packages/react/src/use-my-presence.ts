@@ -1,6 +1,6 @@
 import type { Announcement, Location, RollcallError } from '@rollcall/client';
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { stableText } from './client-stores.ts';
+import { onConnectedAgain, stableText } from './client-stores.ts';
 import type { PresenceData } from './presence-store.ts';
 import { useProvided } from './rollcall-provider.ts';
 
@@ -43,7 +43,10 @@ export function useMyPresence(options: MyPresenceOptions): MyPresenceState {
   const published = useRef<PresenceData | null>(undefined);
   // A move keeps the region of before where it names none, so another region is another announcement.
   const region = stableText(exclusiveWithin);
-  /** Of an announcement that ends with an error; the next location begins another one, also while the user still leaves. */
+  /**
+   * Of an announcement that ends with an error; the next location begins another one, also while the user still leaves, and so does
+   * the next connection.
+   */
   const hasFailed = useRef(false);
   const [round, setRound] = useState({});
 
@@ -52,6 +55,14 @@ export function useMyPresence(options: MyPresenceOptions): MyPresenceState {
     announcement.current?.move(location, more);
     if (hasFailed.current) setRound({});
   }, [wanted]);
+
+  useEffect(
+    () =>
+      onConnectedAgain(client, () => {
+        if (hasFailed.current) setRound({});
+      }),
+    [client],
+  );
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: another region or round begins another announcement.
   useEffect(() => {

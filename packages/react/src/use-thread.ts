@@ -81,7 +81,7 @@ export function useThread(threadID: string): UseThread {
   useViewerID();
   const store = threadStore(client, threadID);
   const state = useStore(store, all);
-  const actions = actionsFor(client, store, threadID);
+  const actions = store.actions(() => threadActions(client, store, threadID));
   const send = useCallback<UseThread['send']>(
     (content, { createThread } = {}) => actions.send(content, groupID, createThread),
     [actions, groupID],
@@ -92,18 +92,7 @@ export function useThread(threadID: string): UseThread {
   }, [state, actions, send]);
 }
 
-type Actions = ReturnType<typeof actionsOf>;
-
-const ACTIONS = new WeakMap<LiveStore<ThreadState>, Actions>();
-
-/** All components that show the thread send through one queue, which goes on when one of them is gone. */
-function actionsFor(client: RollcallClient, store: LiveStore<ThreadState>, threadID: string): Actions {
-  const actions = ACTIONS.get(store) ?? actionsOf(client, store, threadID);
-  ACTIONS.set(store, actions);
-  return actions;
-}
-
-function actionsOf(client: RollcallClient, store: LiveStore<ThreadState>, threadID: string) {
+function threadActions(client: RollcallClient, store: LiveStore<ThreadState>, threadID: string) {
   const messages = client.threads.messages(threadID);
   const queue = new SendQueue(messages, store, threadID, () => viewerIDOf(client) ?? '');
   return {

@@ -33,8 +33,6 @@ export interface UseThreads {
 
 interface ThreadsState extends PagedState<ThreadsEvent<ViewerThread>> {
   readonly threads: readonly ViewerThread[];
-  readonly isLoading: boolean;
-  readonly error: RollcallError | null;
 }
 
 const UNREAD: ThreadsState = { threads: [], isLoading: true, error: null, token: null, missed: null };
@@ -86,19 +84,14 @@ export function useThreads(options: ThreadsOptions = {}): UseThreads {
   const filter = { groupID, location, partialMatch, resolved };
   const store = threadsStore(client, filter);
   const state = useStore(store, all);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the store is another one when the filter is.
-  const actions = useMemo(() => actionsOf(client, store, filter), [client, store]);
+  const actions = store.actions(() => ({
+    loadMore: pageLoader(store, client.threads.list(filter), MORE_LIMIT, withMore),
+    // JSON leaves out what is undefined.
+    create: (thread: ViewerThreadCreation) =>
+      client.threads.create({ groupID, ...thread } as ViewerThreadCreation),
+  }));
   return useMemo(() => {
     const { threads, isLoading, error, token } = state;
     return { threads, isLoading, error, hasMore: token !== null, ...actions };
   }, [state, actions]);
-}
-
-function actionsOf(client: RollcallClient, store: LiveStore<ThreadsState>, filter: ThreadsOptions) {
-  return {
-    loadMore: pageLoader(store, client.threads.list(filter), MORE_LIMIT, withMore),
-    // JSON leaves out what is undefined.
-    create: (thread: ViewerThreadCreation) =>
-      client.threads.create({ groupID: filter.groupID, ...thread } as ViewerThreadCreation),
-  };
 }

@@ -1,21 +1,18 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type DocumentServer, startDocument } from '../../../examples/document/document-server.ts';
-import {
-  startTemporaryRollcall,
-  type TemporaryRollcall,
-} from '../../../examples/document/temporary-rollcall.ts';
+import { type Rollcall, startRollcall } from '../../server/src/index.ts';
 import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
 
 /** High enough to show all sections: in a smaller window a click may scroll the page, and so move the reader twice. */
 const WHOLE_PAGE = { width: 1280, height: 1200 };
 
-let rollcall: TemporaryRollcall | undefined;
+let rollcall: Rollcall | undefined;
 let example: DocumentServer;
 
 before(async () => {
   example = await startDocument(0, async (origin) => {
-    rollcall = await startTemporaryRollcall(origin);
+    rollcall = await startRollcall({ environment: { ROLLCALL_CORS_ORIGINS: origin } });
     return rollcall;
   });
 });

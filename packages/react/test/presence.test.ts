@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import type { PresenceEntry } from '../../client/src/index.ts';
 import { signClientToken } from '../../client/src/server/index.ts';
 import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
 import { until } from '../../server/test/support/waiting.ts';
@@ -176,6 +177,21 @@ for (const react of REACT_VERSIONS) {
         await page.locator('#next').click();
         await shows(page, 'where', [{ list: 'x' }]);
         await shows(page, 'my-error', null);
+      });
+    });
+
+    test('a user whose presence ended with user_not_found is present when the client is connected again', async () => {
+      const project = await host.value.project('ada');
+      await host.value.open(react, project, 'new', { view: 'returning' }, async ({ page }) => {
+        await shows(page, 'my-error', 'user_not_found');
+        await project.seed({ users: [{ id: 'new' }], groups: [{ id: 'g', members: ['ada', 'new'] }] });
+        // Another thread is read, through a new connection.
+        await page.locator('#to-u').click();
+        await shows(page, 'my-error', null);
+        await until('the user is present', async () => {
+          const reading = await project.get('/v1/users/new/presence?groupID=g');
+          return reading.json<PresenceEntry>().ephemeral.locations.length === 1;
+        });
       });
     });
 

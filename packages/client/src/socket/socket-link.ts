@@ -192,18 +192,20 @@ export class SocketLink {
     const { closeCode } = error as Partial<SocketLost>;
     const isAboutToken = error.aboutToken || closeCode === TOKEN_ENDED;
     const canRenew = isAboutToken && !this.#isTokenRenewed && this.#transport.tokens.reject();
+    // After another error the new token can have ended too, before the server has read it.
+    this.#isTokenRenewed = canRenew;
     if ((isAboutToken && !canRenew) || closeCode === FORBIDDEN || /_not_found$/.test(error.code)) {
       this.#end(errorOfClose(error));
       return;
     }
-    this.#isTokenRenewed ||= canRenew;
     const isAtOnce = canRenew || (closeCode === SERVER_STOPPING && this.#failures === 0);
     const leastMs = closeCode === TOO_FAST || error.status === LIMITED ? TOO_FAST_DELAY_MS : 0;
     const delayMs = isAtOnce
       ? Math.random() * FIRST_RETRY_MS
       : Math.max(leastMs, backoffMs(this.#failures, FIRST_RETRY_MS, RETRY_DELAY_MAX_MS));
     this.#failures += 1;
-    this.#transport.status.report(this, this.#hasBeenOpen ? 'reconnecting' : 'connecting', error);
+    const wasConnected = this.#hasBeenOpen || this.#httpUntil > 0;
+    this.#transport.status.report(this, wasConnected ? 'reconnecting' : 'connecting', error);
     if (this.#users.size === 0 && this.#opening === null) return;
     this.#timer = setTimeout(() => this.#connectNow(), delayMs);
   }
@@ -220,7 +222,6 @@ export class SocketLink {
     this.#httpUntil = 0;
     this.#transport.status.report(this, 'closed', error);
     this.#failures = 0;
-    this.#isTokenRenewed = false;
     this.#answer(error);
   }
 
@@ -236,6 +237,8 @@ export class SocketLink {
 
   #useHttp(): void {
     this.#httpUntil = performance.now() + HTTP_MS;
+    // HTTP goes on at once where the next attempt fails too.
+    this.#hasBeenOpen = false;
     this.#failures = 0;
     this.#transport.status.report(this, null);
     this.#answer(false);
@@ -305,6 +308,7 @@ export class SocketLink {
     clearTimeout(this.#idle);
     for (const release of this.#releasePage.splice(0)) release();
     this.#close();
+    this.#isSuspended = false;
     this.#failures = 0;
     this.#hasBeenOpen = false;
     this.#transport.status.report(this, null);

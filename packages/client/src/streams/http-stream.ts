@@ -8,7 +8,7 @@ import {
 } from './stream-connection.ts';
 
 /** A stream to read over HTTP. */
-interface HttpStream {
+export interface HttpStream {
   readonly path: string;
   readonly query: Query;
   /** The ID of the last event that the consumer has taken, at any time. */

@@ -1,9 +1,11 @@
-import { Deadline, type MaybeSignal } from '../http/deadline.ts';
+import { Deadline } from '../http/deadline.ts';
+import { queryString } from '../http/path.ts';
 import { listen } from '../listen.ts';
 import { RollcallError } from '../rollcall-error.ts';
 import { EventQueue } from './event-queue.ts';
+import { type HttpStream, type OpenStream, openOwnStream } from './http-stream.ts';
 import { onSilence } from './silence.ts';
-import type { StreamChunk, StreamRequest } from './stream-connection.ts';
+import type { StreamChunk, StreamTransport } from './stream-connection.ts';
 import { areConnectionsShared, snapshotPermit, streamPermit, tabLock } from './tab-locks.ts';
 
 /** Whether the tab that reads the stream has it open, and why not. */
@@ -32,15 +34,11 @@ const FORMAT = 3;
 /** The claims of a token that do not identify its user. */
 const TIMES: readonly string[] = ['iat', 'exp', 'nbf', 'jti'];
 
-/** What a tab needs to read the stream by itself. */
-export interface StreamReader {
-  /** Opens a connection: of the stream, after the last event that the consumer has taken, or for a snapshot alone. */
-  read(isSnapshot: boolean, connection: ReaderConnection): AsyncGenerator<StreamChunk, void, undefined>;
-  /** The stream is open for this tab, or not and why. */
-  report(isOpen: boolean, reason?: string): void;
-}
-
-type ReaderConnection = Pick<StreamRequest, 'permit' | 'onOpen'> & { readonly signal: AbortSignal };
+/** Reads the stream of this tab alone, as soon as the tabs of the browser have a connection left for it. */
+export const openPermittedStream: OpenStream = (transport, stream) => {
+  const onWait = (reason: string) => stream.report(false, reason);
+  return openOwnStream(transport, stream, (signal) => streamPermit(transport.base, signal, onWait));
+};
 
 /**
  * One stream that all tabs of a browser share which watch the same as the same user. The tab that has its lock reads it and
@@ -48,9 +46,9 @@ type ReaderConnection = Pick<StreamRequest, 'permit' | 'onOpen'> & { readonly si
  * and applies the events that come after the snapshot. It takes the lock away from a tab that publishes nothing any more.
  */
 export class SharedStream {
-  readonly #base: string;
+  readonly #transport: StreamTransport;
+  readonly #stream: HttpStream;
   readonly #name: string;
-  readonly #reader: StreamReader;
   readonly #channel: Channel;
   readonly #session: string = `${Math.random()}`;
   readonly #queue = new EventQueue<StreamChunk>();
@@ -64,33 +62,25 @@ export class SharedStream {
   #state: State = { kind: 'state', isOpen: false };
   #reported: State | undefined;
 
-  private constructor(
-    base: string,
-    name: string,
-    Channel: new (name: string) => Channel,
-    reader: StreamReader,
-  ) {
-    this.#base = base;
+  private constructor(transport: StreamTransport, stream: HttpStream, name: string, channel: Channel) {
+    this.#transport = transport;
+    this.#stream = stream;
     this.#name = name;
-    this.#reader = reader;
-    this.#channel = new Channel(name);
+    this.#channel = channel;
     this.#channel.onmessage = ({ data }) => {
       if (isMessage(data)) this.#receive(data);
     };
   }
 
-  /** Null where tabs do not have to share, or cannot. `stream` names the stream among those of the token's user. */
-  static async open(
-    base: string,
-    token: string,
-    stream: string,
-    reader: StreamReader,
-  ): Promise<SharedStream | null> {
+  /** Null where tabs do not have to share, or cannot. */
+  static async open(transport: StreamTransport, stream: HttpStream): Promise<SharedStream | null> {
     const { BroadcastChannel } = globalThis as { BroadcastChannel?: new (name: string) => Channel };
-    const user = claimsOf(token);
+    const { base, tokens } = transport;
+    const user = claimsOf(await tokens.get());
     if (user === null || BroadcastChannel === undefined || !(await areConnectionsShared(base))) return null;
+    const name = JSON.stringify([FORMAT, base, user, stream.path + queryString(stream.query)]);
     try {
-      return new SharedStream(base, JSON.stringify([FORMAT, base, user, stream]), BroadcastChannel, reader);
+      return new SharedStream(transport, stream, name, new BroadcastChannel(name));
     } catch {
       // A browser that blocks storage for the page blocks channels too.
       return null;
@@ -98,14 +88,12 @@ export class SharedStream {
   }
 
   /**
-   * The stream, until one of the signals aborts. @throws RollcallError whenever a connection of this tab ends; `timeout` when the tab
-   * that reads the stream publishes nothing for `deadAfterMs`
+   * The stream, until it is stopped. @throws RollcallError whenever a connection of this tab ends; `timeout` when the tab that reads
+   * the stream publishes nothing for `deadAfterMs`
    */
-  async *chunks(
-    signals: readonly MaybeSignal[],
-    deadAfterMs: number | undefined,
-  ): AsyncGenerator<StreamChunk, void, undefined> {
-    const deadline = new Deadline(Number.POSITIVE_INFINITY, signals);
+  async *chunks(): AsyncGenerator<StreamChunk, void, undefined> {
+    const { stops, deadAfterMs } = this.#stream;
+    const deadline = new Deadline(Number.POSITIVE_INFINITY, stops);
     const { signal } = deadline;
     const fail = (error: unknown) => deadline.fail(deadline.explain(error));
     const lead = (release: () => void) => {
@@ -149,15 +137,13 @@ export class SharedStream {
     this.#isLeading = true;
     this.#hasSnapshot = true;
     this.#begin();
-    const publishState = (isOpen: boolean, reason?: string) => {
+    const report = (isOpen: boolean, reason?: string) => {
       this.#state = { kind: 'state', isOpen, reason };
       this.#channel.postMessage(this.#state);
       this.#report();
     };
-    const permit = (aborted: AbortSignal) =>
-      streamPermit(this.#base, aborted, ({ message }) => publishState(false, message));
-    const onOpen = () => publishState(true);
-    for await (const chunk of this.#reader.read(false, { signal, permit, onOpen })) {
+    const stream = { ...this.#stream, stops: [signal], report };
+    for await (const chunk of await openPermittedStream(this.#transport, stream)) {
       // Heartbeats too: without them, the others take this tab for suspended.
       this.#channel.postMessage({ kind: 'chunk', session: this.#session, chunk });
       this.#push(chunk, this.#session);
@@ -177,8 +163,9 @@ export class SharedStream {
 
   /** The permit is released before the consumer handles the snapshot, because the consumer can wait for another snapshot. */
   async #readSnapshot(signal: AbortSignal): Promise<StreamChunk> {
-    const permit = (aborted: AbortSignal) => snapshotPermit(this.#base, aborted);
-    for await (const chunk of this.#reader.read(true, { signal, permit, onOpen: () => {} })) {
+    const stream = { ...this.#stream, stops: [signal], lastId: () => '', report: () => {} };
+    const permit = (aborted: AbortSignal) => snapshotPermit(this.#transport.base, aborted);
+    for await (const chunk of await openOwnStream(this.#transport, stream, permit)) {
       const snapshot = partsOf(chunk).find(({ messages }) => messages.length > 0);
       if (snapshot !== undefined) return snapshot;
     }
@@ -208,7 +195,7 @@ export class SharedStream {
     if (!this.#hasSnapshot) return;
     if (isOpen === this.#reported?.isOpen && reason === this.#reported.reason) return;
     this.#reported = this.#state;
-    this.#reader.report(isOpen, reason);
+    this.#stream.report(isOpen, reason);
   }
 
   #begin(): void {

@@ -1,5 +1,4 @@
 import { listen } from '../listen.ts';
-import { RollcallError } from '../rollcall-error.ts';
 
 /**
  * With HTTP/1.1 a browser opens six connections to a server for all of its tabs. Streams take four of them and reading a
@@ -50,19 +49,14 @@ export async function areConnectionsShared(base: string): Promise<boolean> {
 export async function streamPermit(
   base: string,
   signal: AbortSignal,
-  onWait: (reason: RollcallError) => void,
+  onWait: (reason: string) => void,
 ): Promise<() => void> {
   if (!(await areConnectionsShared(base))) return NO_PERMIT;
   for (let slot = 0; slot < STREAMS_MAX; slot += 1) {
     const release = await tabLock(slotOf(base, slot), { ifAvailable: true });
     if (release !== null) return release;
   }
-  onWait(
-    new RollcallError(
-      'network',
-      `this browser has ${STREAMS_MAX} streams open: close a tab, or give the server WebSocket or HTTP/2`,
-    ),
-  );
+  onWait(`this browser has ${STREAMS_MAX} streams open: close a tab, or give the server WebSocket or HTTP/2`);
   // One tab waits for all of the slots, and the others behind it: none is free while a tab waits.
   const first = await tabLock(nameOf(base, 'stream-next'), { signal });
   return anySlot(base, signal).finally(() => first?.());

@@ -173,6 +173,7 @@ const VIEWS: Readonly<Record<string, readonly FunctionComponent[]>> = {
   watcher: [Others, Count, Status, Viewer],
   conversation: [Threads, Thread],
   switcher: [Switcher],
+  returning: [Me, Switcher],
   members: [Members],
   walker: [Walker],
   published: [Published],

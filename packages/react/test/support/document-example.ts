@@ -78,7 +78,7 @@ async function withExample(
       async (corsOrigins) => {
         const silent = { clock, log: pino({ level: 'silent' }), announce: () => {} };
         running = await start(testSettings(dataDir, { corsOrigins }), silent);
-        return { url: running.url, ...sign };
+        return { url: running.url, projectID: sign.projectID, projectSecret: sign.secret };
       },
       root,
     );
