@@ -69,13 +69,13 @@ export const WebhookReplay = exactly(
 );
 export type WebhookReplay = Static<typeof WebhookReplay>;
 
+const TextsOrNull: Schema<string[] | null> = { type: ['array', 'null'], items: { type: 'string' } };
+const IntegerOrNull: Schema<number | null> = { type: ['integer', 'null'] };
+
 const fields = {
   id: meaning(Id, 'The ID that the host gave the webhook.'),
   url: meaning(text(), 'Where changes are sent.'),
-  types: meaning(
-    { type: ['array', 'null'], items: { type: 'string' } },
-    'Only these types of changes; null: all.',
-  ),
+  types: meaning(TextsOrNull, 'Only these types of changes; null: all.'),
   status: meaning(
     oneOf(['active', 'paused', 'failing']),
     '`failing` is set by the service, after 3 days of failures, a 410, or where its changes are gone: nothing is sent until it is set `active`.',
@@ -98,7 +98,7 @@ export const WebhookAttempt = object(
       'The header `webhook-id` that was sent: the same in each attempt of a delivery.',
     ),
     at: meaning(Timestamp, 'When it was sent.'),
-    status: meaning({ type: ['integer', 'null'] }, 'The status of the answer; null where there was none.'),
+    status: meaning(IntegerOrNull, 'The status of the answer; null where there was none.'),
     error: meaning(textOrNull(), 'Why the attempt failed; null where it did not.'),
     milliseconds: meaning(integer(), 'How long it took.'),
     answer: meaning(textOrNull(), 'The first KiB of the answer; null where there was none.'),

@@ -52,9 +52,12 @@ export class ChangeHub {
   ): Promise<EventSession> {
     const { changes, broker, log } = this.#parts;
     const { project } = request.caller;
+    using unfinished = new DisposableStack();
+    // First: what is recorded from now on is notified.
+    const unfollow = unfinished.adopt(broker.follow({ type: 'changes', project }), (end) => end());
     const position = await changes.begin(project, from);
     this.#streams.requireOpen();
-    const unfollow = broker.follow({ type: 'changes', project });
+    unfinished.move();
     const reader = new ChangeReader(request, position, filter, {
       feed: changes,
       log,
