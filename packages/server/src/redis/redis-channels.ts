@@ -88,6 +88,7 @@ class ShardedChannels implements RedisChannels {
     const link = new ChannelLink(client, true);
     client.once('end', () => {
       this.#links.delete(node);
+      for (const [channel, of] of this.#nodes) if (of === node) this.#nodes.delete(channel);
       link.close();
     });
     // A slot has moved to another node, and its channels with it. Once: the event comes for each channel.

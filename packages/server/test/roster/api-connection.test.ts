@@ -4,6 +4,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
 import { ApiConnection, ApiError } from '../../src/cli/roster/api-connection.ts';
+import { batchLimits } from '../../src/cli/roster/batch-planner.ts';
+import { applyLines } from '../../src/cli/roster/batch-request.ts';
+import { entryOf } from '../../src/cli/roster/roster-entry.ts';
 import { fixedToken, mintedTokens, type TokenSource } from '../../src/cli/roster/token-source.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 
@@ -169,6 +172,15 @@ describe('rejected tokens', () => {
     );
   });
 });
+
+test('a 413 of a proxy, which is no JSON, makes batches smaller as that of the server does', () =>
+  withScript([answer(413, '<html>413 Request Entity Too Large</html>')], async ({ connection }) => {
+    const limits = batchLimits();
+    const entries = [entryOf('user', { id: 'ann' }, { file: 'roster', line: 1 })];
+    const verdict = await applyLines(connection, limits)(entries);
+    assert.equal(verdict.kind, 'tooLarge');
+    assert.equal(limits.bytes, 1_024);
+  }));
 
 test('a token signed with the secret is used for ten minutes', async () => {
   const clock = new MovedClock();

@@ -104,7 +104,8 @@ export class StoreModel implements Store {
     },
     revoke: async (project, id, context) => {
       const session = this.#state.sessions.get(id);
-      if (session?.project !== project || session.revoked) return UNCHANGED;
+      if (session?.project !== project || session.revoked || !this.#state.projects.has(project))
+        return UNCHANGED;
       session.revoked = true;
       const changes = [{ type: 'access_token.revoked' } as const];
       return this.#recorded(project, { kind: 'updated', changes }, context);

@@ -152,10 +152,18 @@ type Attempt =
 const isTokenFailure = ({ status, headers }: Answer) =>
   status === 401 && headers['www-authenticate'] !== undefined;
 
+const TOO_LARGE = 413;
+const TOO_LARGE_FOR_PROXY = {
+  error: 'invalid_request',
+  message: 'a proxy before the server accepts no body of this size',
+};
+
 function readAnswer(answer: Answer): ApiAnswer {
   const { status, headers } = answer;
   const json = jsonOf(answer);
   if (json !== undefined) return { status, headers, json };
+  // A proxy may have a lower limit than the server, and answers in its own words.
+  if (status === TOO_LARGE) return { status, headers, json: TOO_LARGE_FOR_PROXY };
   throw new ApiError(`the server answers ${status} without JSON: is there a Rollcall server at this URL?`);
 }
 

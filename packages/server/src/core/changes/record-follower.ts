@@ -112,10 +112,15 @@ export class RecordFollower {
   }
 
   async #readAll(): Promise<void> {
-    for (const followed of this.#followed.values()) {
+    for (const [project, followed] of this.#followed) {
       await followed.reading.request();
-      // The next pass continues from the same positions.
-      if (followed.isAway) return;
+      if (!followed.isAway) continue;
+      // The next pass continues from the same positions, and with this project last: it may be away for this one alone.
+      if (this.#followed.get(project) === followed) {
+        this.#followed.delete(project);
+        this.#followed.set(project, followed);
+      }
+      return;
     }
   }
 

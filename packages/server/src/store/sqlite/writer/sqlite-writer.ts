@@ -79,6 +79,8 @@ export class SqliteWriter {
     timings: StoreTimings,
   ): Promise<SqliteWriter> {
     const worker = new Worker(new URL('./sqlite-writer-thread.ts', import.meta.url), { workerData: options });
+    using unfinished = new DisposableStack();
+    unfinished.defer(() => void worker.terminate());
     const first = await new Promise<FromWriter>((resolve, reject) => {
       worker.once('message', resolve);
       worker.once('error', reject);
@@ -92,6 +94,7 @@ export class SqliteWriter {
     }
     condition.watch(first.files);
     const checkpointer = new SqliteCheckpointer({ file: options.file, files: first.files });
+    unfinished.move();
     return new SqliteWriter(worker, checkpointer, events, condition, timings);
   }
 
