@@ -50,14 +50,17 @@ function storesOf(client: RollcallClient): Map<string, AnyStore> {
  */
 export function onConnectedAgain({ status }: RollcallClient, listener: () => void): () => void {
   let isLost = false;
-  return status.subscribe(() => {
+  const update = () => {
     const { state } = status.get();
     // `connecting` is no loss: over HTTP, each stream is that before it is open.
-    if (state === 'open' && isLost) {
+    if (state !== 'open') isLost ||= state !== 'connecting';
+    else if (isLost) {
       isLost = false;
       listener();
-    } else isLost ||= state === 'reconnecting' || state === 'closed';
-  });
+    }
+  };
+  update();
+  return status.subscribe(update);
 }
 
 /** JSON with the keys of each object in order, so that equal locations are the same key. */

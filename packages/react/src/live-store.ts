@@ -1,8 +1,9 @@
-import type { Observable } from '@rollcall/client';
+import type { Observable, RollcallError } from '@rollcall/client';
+import { retryDelayMs } from './retry-delay.ts';
 
 /**
  * What a store does while it has subscribers. It ends when the signal aborts. It returns true when it has read everything, and is not
- * to read it again.
+ * to read it again. It throws a RollcallError that it has shown: after one that is retryable it is run again.
  */
 export type Source<State> = (
   set: (change: (state: State) => State) => void,
@@ -14,8 +15,8 @@ const LINGER_MS = 1_000;
 
 /**
  * State that is live while it has subscribers: the first starts its source, and the source ends a second after the last has
- * left. A source that failed has ended, and {@link resume} or the next subscriber starts it again; until then the store has its last
- * state.
+ * left. A source that has ended is started again by {@link resume}, by the end of its delay, or by the next subscriber where it has
+ * none; until then the store has its last state.
  */
 export class LiveStore<State> implements Observable<State> {
   /** The state before the source has set one: also that of the server's rendering. */
@@ -27,6 +28,9 @@ export class LiveStore<State> implements Observable<State> {
   #running: AbortController | null = null;
   #actions: unknown;
   #linger: ReturnType<typeof setTimeout> | undefined;
+  #retry: ReturnType<typeof setTimeout> | undefined;
+  /** In a row. */
+  #failures = 0;
   /** When the last subscriber left, or when it was made. */
   idleSince = Date.now();
 
@@ -48,7 +52,8 @@ export class LiveStore<State> implements Observable<State> {
     const own = () => listener();
     this.#listeners.add(own);
     clearTimeout(this.#linger);
-    this.resume();
+    // Many components that are mounted while the server is away send no more requests than one.
+    if (this.#retry === undefined) this.resume();
     return () => {
       this.#listeners.delete(own);
       if (this.#listeners.size > 0) return;
@@ -79,18 +84,37 @@ export class LiveStore<State> implements Observable<State> {
 
   /** Runs the source if it does not run and the store has subscribers. */
   resume(): void {
+    this.#cancelRetry();
     if (this.#running !== null || this.#listeners.size === 0) return;
     const running = new AbortController();
     this.#running = running;
     const set: typeof this.set = (change) => {
       if (!running.signal.aborted) this.set(change);
     };
-    void this.#source(set, running.signal).then((isDone) => {
-      if (this.#running === running && !isDone) this.#running = null;
-    });
+    void this.#source(set, running.signal).then(
+      (isDone) => {
+        if (this.#running === running && !isDone) this.#running = null;
+      },
+      (error) => this.#failed(running, error),
+    );
+  }
+
+  #failed(running: AbortController, error: RollcallError): void {
+    if (this.#running !== running) return;
+    this.#running = null;
+    if (!error.retryable) return;
+    this.#retry = setTimeout(() => this.resume(), retryDelayMs(this.#failures, error));
+    this.#failures += 1;
+  }
+
+  #cancelRetry(): void {
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
   }
 
   #stop(): void {
+    this.#cancelRetry();
+    this.#failures = 0;
     this.#running?.abort();
     this.#running = null;
   }

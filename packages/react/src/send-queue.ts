@@ -1,6 +1,6 @@
 import type { ContentNode, RollcallClient, RollcallError, ViewerMessageCreation } from '@rollcall/client';
 import type { LiveStore } from './live-store.ts';
-import { retryDelay } from './retried.ts';
+import { retryDelayMs } from './retry-delay.ts';
 import { type ThreadMessage, type ThreadState, textOf, withDraft, withOutcome } from './thread-state.ts';
 
 /** A text becomes one paragraph. */
@@ -110,7 +110,7 @@ export class SendQueue {
         if (error.code === 'message_already_exists') return null;
         const { retryable, retryAfterMs = 0 } = error;
         if (!retryable || failures >= RETRIES || retryAfterMs > RETRY_AFTER_MAX_MS) return error;
-        await retryDelay(failures, error);
+        await new Promise((resolve) => setTimeout(resolve, retryDelayMs(failures, error)));
       }
     }
   }

@@ -3,7 +3,6 @@ import { useMemo } from 'react';
 import { storeOf } from './client-stores.ts';
 import type { LiveStore } from './live-store.ts';
 import { type PagedState, pageLoader } from './page-loader.ts';
-import { retried } from './retried.ts';
 import { useProvided } from './rollcall-provider.ts';
 import { all, useStore } from './use-store.ts';
 import { useViewer } from './use-viewer.ts';
@@ -50,13 +49,14 @@ const withMore = (state: MembersState, items: readonly Member[], token: string |
 const membersStore = (client: RollcallClient, groupID: string | null): LiveStore<MembersState> =>
   storeOf<MembersState>(client, ['members', groupID], UNREAD, async (set, signal) => {
     if (groupID === null) return;
-    const read = () => client.members(groupID, { signal }).page({ limit: LIMIT });
-    const onError = (error: RollcallError) => set((state) => ({ ...state, isLoading: false, error }));
-    const page = await retried(read, onError, signal);
-    if (page === null) return;
-    const { items, total, next } = page;
-    set(() => ({ ...UNREAD, members: items, total, isLoading: false, token: next }));
-    return true;
+    try {
+      const { items, total, next } = await client.members(groupID, { signal }).page({ limit: LIMIT });
+      set(() => ({ ...UNREAD, members: items, total, isLoading: false, token: next }));
+      return true;
+    } catch (error) {
+      set((state) => ({ ...state, isLoading: false, error: error as RollcallError }));
+      throw error;
+    }
   });
 
 /** The members of a group: the given one, the provider's, or the only one of the viewer. */

@@ -1,7 +1,6 @@
 import type { RollcallClient, RollcallError, Viewer } from '@rollcall/client';
 import { storeOf } from './client-stores.ts';
 import type { LiveStore } from './live-store.ts';
-import { retried } from './retried.ts';
 import { useRollcall } from './rollcall-provider.ts';
 import { all, useStore } from './use-store.ts';
 
@@ -15,14 +14,17 @@ export interface ViewerState {
 
 const UNREAD: ViewerState = { viewer: null, error: null };
 
-/** The store of a client's viewer. It is read until it is there, and again when it is used after it was not. */
+/** The store of a client's viewer. It is read until it is there. */
 const viewerStore = (client: RollcallClient): LiveStore<ViewerState> =>
   storeOf<ViewerState>(client, ['viewer'], UNREAD, async (set, signal) => {
-    const onError = (error: RollcallError) => set((state) => ({ ...state, error }));
-    const viewer = await retried(() => client.viewer({ signal }), onError, signal);
-    if (viewer === null) return;
-    set(() => ({ viewer, error: null }));
-    return true;
+    try {
+      const viewer = await client.viewer({ signal });
+      set(() => ({ viewer, error: null }));
+      return true;
+    } catch (error) {
+      set((state) => ({ ...state, error: error as RollcallError }));
+      throw error;
+    }
   });
 
 /** The user who is logged in, and their groups: `{ viewer, error }`. */

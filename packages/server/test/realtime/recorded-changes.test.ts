@@ -170,6 +170,29 @@ describe('what is recorded of a followed group', () => {
       assert.ok(sinks.some((sink) => snapshots(sink) === 2));
     }));
 
+  test('a stream shows what was written while its group was read, also where the record was removed before it was read', () =>
+    withStreams({ users: ['a'] }, async (world) => {
+      const { changes, durablePresence } = world.engine.store;
+      const readTopics = changes.readTopics.bind(changes);
+      const list = durablePresence.list.bind(durablePresence);
+      durablePresence.list = async (...page) => {
+        durablePresence.list = list;
+        const found = await list(...page);
+        await setDurable(world, 'a', '0');
+        changes.readTopics = async (...args) => {
+          changes.readTopics = readTopics;
+          const reading = await readTopics(...args);
+          return { ...reading, removedTo: reading.newest + 1, newest: reading.newest + 1, records: [] };
+        };
+        await world.pass(1);
+        await world.until('the record', () => changes.readTopics === readTopics);
+        return found;
+      };
+      const sink = await world.open();
+      await world.pass(4);
+      await until(world, [sink], 'a');
+    }));
+
   test('a viewer who is removed from the group loses the stream, and other viewers do not', () =>
     withTwo(async (world) => {
       const viewers = await Promise.all(['a', 'b'].map((userId) => world.open({ viewer: { userId } })));

@@ -63,6 +63,8 @@ export class FollowedGroup {
   #phase: 'reading' | 'following' | 'lost' | 'closed' = 'reading';
   /** Whether the state is that of a reading, and of what happened up to some time. */
   #isWhole = false;
+  /** Whether records may have been missed since the present reading began. */
+  #hasGap = false;
   #events: ChecksummedEvent[] = [];
   #reading: Promise<void> = Promise.resolve();
   #renewedAt = 0;
@@ -130,6 +132,12 @@ export class FollowedGroup {
     this.#phase = 'lost';
   }
 
+  /** Records may have been missed: the group is read again, after the reading that is under way. */
+  onGap(): void {
+    this.#hasGap = true;
+    this.invalidate(recordGap());
+  }
+
   close(): void {
     this.#phase = 'closed';
     this.#generation += 1;
@@ -159,7 +167,9 @@ export class FollowedGroup {
   async #onRead(generation: number): Promise<void> {
     if (generation !== this.#generation) return;
     await this.#follower.onRead();
-    if (generation === this.#generation) this.#parts.interruptions.end(this);
+    if (generation !== this.#generation) return;
+    this.#parts.interruptions.end(this);
+    if (this.#hasGap) this.invalidate(recordGap());
   }
 
   #unwatch(): void {
@@ -187,6 +197,7 @@ export class FollowedGroup {
     const state = this.#state;
     this.#requireCurrent(generation);
     this.#isWhole = false;
+    this.#hasGap = false;
     this.#follower.onReading();
     state.begin(watch.position);
     const readTo = await readView(this.#parts, state.scope, state.view);
@@ -254,4 +265,5 @@ export class FollowedGroup {
   }
 }
 
+const recordGap = () => new StoreUnavailableError('the record of changes has a gap');
 const orderLost = () => new StoreUnavailableError('the order of events was lost');

@@ -91,7 +91,7 @@ export class RecordedChanges implements RecordListener {
   }
 
   onGap(): void {
-    this.#parts.followed().invalidate(new StoreUnavailableError('the record of changes has a gap'));
+    this.#parts.followed().onGap();
   }
 
   /** Call it about once a second: what could not be applied is tried again. */
