@@ -36,6 +36,8 @@ const calls: Calls = {
   },
   deleteUser: async (id) => answer(await api.deleteUser(user(id))),
   listProjects: async () => answer(await api.listProjects()),
+  rotateSecret: async (project_id) =>
+    answer(await api.rotateProjectSecret({ path: { project_id }, body: {} })),
 };
 
 void run(calls);

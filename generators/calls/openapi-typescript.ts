@@ -3,6 +3,7 @@ import type { paths } from './generated/openapi-typescript/schema.ts';
 import { type Calls, customerToken, run, token, url } from './scenario.ts';
 
 const headers = { authorization: `Bearer ${token}` };
+const ofCustomer = { authorization: `Bearer ${customerToken}` };
 const client = createClient<paths>({ baseUrl: url, headers });
 
 /** The answer of the client, with its status and its tag. */
@@ -43,9 +44,10 @@ const calls: Calls = {
     return answer(await client.PUT('/v1/users/{user_id}', { params, body: { name } }));
   },
   deleteUser: async (id) => answer(await client.DELETE('/v1/users/{user_id}', { params: user(id) })),
-  async listProjects() {
-    const ofCustomer = { authorization: `Bearer ${customerToken}` };
-    return answer(await client.GET('/v1/projects', { headers: ofCustomer }));
+  listProjects: async () => answer(await client.GET('/v1/projects', { headers: ofCustomer })),
+  async rotateSecret(project_id) {
+    const options = { params: { path: { project_id } }, body: {}, headers: ofCustomer };
+    return answer(await client.POST('/v1/projects/{project_id}/rotate-secret', options));
   },
 };
 

@@ -44,6 +44,8 @@ const calls: Calls = {
     answer(await api.putUser(id, { name }, sent(token, { 'if-match': etag }))),
   deleteUser: async (id) => answer(await api.deleteUser(id, sent())),
   listProjects: async () => answer(await api.listProjects(sent(customerToken))),
+  rotateSecret: async (projectId) =>
+    answer(await api.rotateProjectSecret(projectId, {}, sent(customerToken))),
 };
 
 void run(calls);

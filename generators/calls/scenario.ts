@@ -12,6 +12,7 @@ export interface Answer<Data> {
 interface User {
   id: string;
   name: string;
+  metadata?: Record<string, unknown>;
 }
 
 interface Batch {
@@ -22,6 +23,7 @@ interface Batch {
 interface Presence {
   groupID: string;
   location: Record<string, string>;
+  data?: Record<string, unknown> | null;
 }
 
 interface Message {
@@ -47,12 +49,16 @@ export interface Calls {
   createMessage(threadId: string, message: Message): Promise<Answer<{ readonly id: string }>>;
   getMessage(threadId: string, id: string): Promise<Answer<{ readonly plaintext: string }>>;
   getThread(threadId: string): Promise<Answer<{ readonly userMessages: number }>>;
-  getUser(userId: string): Promise<Answer<{ readonly name: string | null }>>;
+  getUser(
+    userId: string,
+  ): Promise<Answer<{ readonly name: string | null; readonly metadata: Record<string, unknown> }>>;
   /** With `If-Match`. */
   putUser(userId: string, name: string, etag: string): Promise<Answer<{ readonly message: string }>>;
   deleteUser(userId: string): Promise<Answer<{ readonly message: string }>>;
   /** With a customer token. */
-  listProjects(): Promise<Answer<readonly { readonly name: string }[]>>;
+  listProjects(): Promise<Answer<readonly { readonly id: string; readonly name: string }[]>>;
+  /** The same, with a body in which nothing is set. */
+  rotateSecret(projectId: string): Promise<Answer<{ readonly secret: string }>>;
 }
 
 /** What a client is given. */
@@ -62,14 +68,18 @@ const ids = ({ data }: Answer<Pick<Listed, 'users'>>) => data?.users.map(({ id }
 
 /** Makes the calls, and writes what they returned to standard output. */
 export async function run(calls: Calls): Promise<void> {
-  const created = await calls.createUser({ id: 'team/ada', name: 'Ada' });
+  const created = await calls.createUser({
+    id: 'team/ada',
+    name: 'Ada',
+    metadata: { plan: 'pro', seats: [1] },
+  });
   const again = await calls.createUser({ id: 'team/ada', name: 'Ada' });
   const batch = await calls.applyBatch({
     users: [{ id: 'grace' }, { id: 'linus' }],
     groups: [{ id: 'g', name: 'G', members: ['team/ada', 'grace'] }],
   });
   const location = { page: 'a & b [1]', paragraph: '7' };
-  const present = await calls.putPresence('team/ada', { groupID: 'g', location });
+  const present = await calls.putPresence('team/ada', { groupID: 'g', location, data: { x: 1 } });
   await calls.putPresence('grace', { groupID: 'g', location: { page: 'other' } });
   const found = await calls.listPresence('g', { page: location.page });
   const first = await calls.listUsers(2);
@@ -89,6 +99,7 @@ export async function run(calls: Calls): Promise<void> {
   const user = await calls.getUser('team/ada');
   const deleted = await calls.deleteUser('linus');
   const projects = await calls.listProjects();
+  const rotated = await calls.rotateSecret(projects.data?.[0]?.id ?? '');
   process.stdout.write(
     JSON.stringify({
       created: [created.status, created.data?.message],
@@ -103,9 +114,10 @@ export async function run(calls: Calls): Promise<void> {
       thread: thread.data?.userMessages,
       renamed: [renamed.status, renamed.data?.message],
       stale: [stale.status, stale.error?.error],
-      user: user.data?.name,
+      user: [user.data?.name, user.data?.metadata],
       deleted: [deleted.status, deleted.data?.message],
       projects: projects.status,
+      rotated: rotated.status,
     }),
   );
 }

@@ -37,6 +37,7 @@ const calls: Calls = {
   putUser: (id, name, etag) => answer(api.putUser(segment(id), { name }, { headers: { 'If-Match': etag } })),
   deleteUser: (id) => answer(api.deleteUser(segment(id))),
   listProjects: () => answer(client(customerToken).listProjects()),
+  rotateSecret: (projectId) => answer(client(customerToken).rotateProjectSecret(projectId, {})),
 };
 
 void run(calls);

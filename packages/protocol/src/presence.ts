@@ -29,6 +29,7 @@ export const ConnectionId = text({
 
 const PRESENCE_DATA = {
   type: ['object', 'null'],
+  additionalProperties: true,
   'x-maxBytes': PRESENCE_DATA_MAX_BYTES,
   description: `a JSON object of at most ${PRESENCE_DATA_MAX_BYTES} bytes whose numbers JSON readers can keep, or null to clear it`,
 };

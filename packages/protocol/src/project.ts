@@ -40,11 +40,11 @@ export const SecretRotation = exactly(
         integer({
           minimum: 0,
           maximum: ROTATION_MAX_OVERLAP_SECONDS,
-          default: ROTATION_DEFAULT_OVERLAP_SECONDS,
           description: `a whole number of seconds from 0 (ends the old secret at once) to ${ROTATION_MAX_OVERLAP_SECONDS}`,
         }),
       ),
-      'How long the old secret stays good.',
+      // Generators take a property with `default` for one that is always there.
+      `How long the old secret stays good. ${ROTATION_DEFAULT_OVERLAP_SECONDS} when absent.`,
     ),
   },
   { 'x-meaning': 'How long the previous secret stays valid.' },

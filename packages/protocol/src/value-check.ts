@@ -69,7 +69,7 @@ function hasLength(text: string, min: number, max: number): boolean {
 function objectCheck(schema: Schema): (value: unknown) => boolean {
   if (schema.properties !== undefined) return isJsonObject;
   const maxBytes = schema['x-maxBytes'] as number | undefined;
-  if (schema.additionalProperties === undefined) {
+  if (schema.additionalProperties === true) {
     if (maxBytes === undefined) throw new Error('an object of any properties needs x-maxBytes');
     return (value) => isJsonObject(value) && serialisedBytes(value, maxBytes) <= maxBytes;
   }

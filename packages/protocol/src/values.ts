@@ -46,6 +46,7 @@ export type Status = Static<typeof Status>;
 /** Any JSON object; a write replaces it as a whole. */
 export const Metadata = dictionary<unknown>({
   'x-meaning': 'Any JSON object, returned as it was written.',
+  additionalProperties: true,
   'x-maxBytes': limits.METADATA_MAX_BYTES,
   description: `a JSON object of at most ${limits.METADATA_MAX_BYTES} bytes whose numbers JSON readers can keep`,
 });

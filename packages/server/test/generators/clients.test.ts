@@ -27,9 +27,10 @@ const EXPECTED = {
   thread: 1,
   renamed: [200, 'updated user team/ada'],
   stale: [412, 'invalid_request'],
-  user: 'Ada Lovelace',
+  user: ['Ada Lovelace', { plan: 'pro', seats: [1] }],
   deleted: [200, 'deleted user linus'],
   projects: 200,
+  rotated: 200,
 };
 
 describe('clients that generators make from the description of a running server', {

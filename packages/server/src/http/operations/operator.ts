@@ -81,7 +81,7 @@ const openapi = operation('GET /openapi.json', {
   summary: 'This description of the API, for programs',
   description: 'For generators of clients, gateways and other programs.',
   answer: {
-    schema: { type: 'object' },
+    schema: { type: 'object', additionalProperties: true },
     description: 'An OpenAPI 3.1 document.',
     example: { openapi: '3.1.1', info: { title: 'Rollcall', version: manifest.version }, paths: {} },
   },
@@ -94,7 +94,7 @@ const asyncapi = operation('GET /asyncapi.json', {
   description:
     'The frames of `GET /v1/client/socket` in both directions, and the events of every stream. The schemas are those of `/openapi.json`.',
   answer: {
-    schema: { type: 'object' },
+    schema: { type: 'object', additionalProperties: true },
     description: 'An AsyncAPI 3.0 document.',
     example: {
       asyncapi: '3.0.0',
