@@ -25,13 +25,24 @@ export { NOBODY, type PresenceState, presenceAfter } from './presence/presence-s
 export { sameLocation } from './presence/same-location.ts';
 export type * from './protocol.ts';
 export type * from './resources/conversation-event.ts';
+export type { Groups } from './resources/groups.ts';
+export type { Health } from './resources/health.ts';
 export type { Precondition, Tagged } from './resources/keyed-resource.ts';
 export type { Messages } from './resources/messages.ts';
-export type { AnnounceOptions, InGroup, WatchOptions } from './resources/presence.ts';
-export type { ThreadsWatchOptions } from './resources/threads.ts';
+export type { Preferences } from './resources/preferences.ts';
+export type { AnnounceOptions, InGroup, Presence, WatchOptions } from './resources/presence.ts';
+export type { Projects } from './resources/projects.ts';
+export type { Threads, ThreadsWatchOptions } from './resources/threads.ts';
+export type { Tokens } from './resources/tokens.ts';
+export type { Users } from './resources/users.ts';
 export type { ViewerMessages } from './resources/viewer-messages.ts';
-export type { ViewerAnnounceOptions, ViewerWatchOptions } from './resources/viewer-presence.ts';
-export type { ViewerThreadsWatchOptions } from './resources/viewer-threads.ts';
+export type {
+  ViewerAnnounceOptions,
+  ViewerPresence,
+  ViewerWatchOptions,
+} from './resources/viewer-presence.ts';
+export type { ViewerThreads, ViewerThreadsWatchOptions } from './resources/viewer-threads.ts';
+export type { Webhooks } from './resources/webhooks.ts';
 export { type BatchOptions, Rollcall } from './rollcall.ts';
 export { type ClientOptions, RollcallClient } from './rollcall-client.ts';
 export { RollcallError, type RollcallErrorCode } from './rollcall-error.ts';

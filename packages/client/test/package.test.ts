@@ -113,6 +113,9 @@ export async function followed(): Promise<string[]> {
 }
 export const shown = (event: ThreadsEvent<ViewerThread>) => (event.type === 'thread' ? event.thread.unread : event.type);
 export const waits = (error: RollcallError) => (error.code === 'user_not_found' ? null : error.retryAfterMs);
+/** A host can export the parts of a client: in its declarations, they have names. */
+export const { groups, users, threads, preferences, presence, webhooks, projects, tokens, health } = rollcall;
+export const partsOf = ({ presence, threads }: RollcallClient) => ({ presence, threads });
 type Kind = 'snapshot' | 'arrived' | 'departed' | 'durable' | 'data' | 'user';
 export const kind = (event: PresenceEvent): Kind => event.type;
 `;
@@ -124,6 +127,7 @@ describe('the types of the package under strict settings', () => {
   const shared = {
     ...strict,
     noEmit: true,
+    declaration: true,
     target: 'es2022',
     typeRoots: [join(ROOT, 'node_modules/@types')],
   };
