@@ -8,8 +8,8 @@ export type RollcallErrorCode = ErrorCode | 'network' | 'timeout' | 'aborted';
 
 /** The retryable codes of the protocol's table, and this client's own. */
 const RETRYABLE_CODES: readonly RollcallErrorCode[] = ['error', 'network', 'timeout'];
-/** A longer `Retry-After` counts as this. A timer with more than 2^31 milliseconds would fire at once. */
-const RETRY_AFTER_MAX_MS = 86_400_000;
+/** The longest delay: a day. A timer with 2^31 milliseconds or more would fire at once. A longer `Retry-After` counts as this. */
+export const DELAY_MAX_MS = 86_400_000;
 /** Statuses that are retryable whatever their code: request timeout, too many requests, and a gateway's 5xx. */
 const RETRYABLE_STATUSES: readonly number[] = [408, 429, 502, 503, 504];
 /** A 401 is about the token when it has `WWW-Authenticate` or one of these codes; CORS can hide the header. */
@@ -89,9 +89,9 @@ export function objectIn(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** `Retry-After` in seconds or as a date. */
+/** `Retry-After` in seconds or as a date. Some gateways send a fraction, which would be a date to the parser. */
 function retryAfterMs(header: string | null): number | undefined {
   if (header === null) return undefined;
-  const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
-  return Number.isFinite(ms) ? Math.min(Math.max(0, ms), RETRY_AFTER_MAX_MS) : undefined;
+  const ms = Number(header) >= 0 ? Number(header) * 1_000 : Date.parse(header) - Date.now();
+  return Number.isFinite(ms) ? Math.min(Math.max(0, ms), DELAY_MAX_MS) : undefined;
 }

@@ -191,6 +191,17 @@ describe('the updates of an announcement', () => {
     });
   });
 
+  test('an announcement whose everyMs is longer than any timer does not repeat its update at once', async () => {
+    for (const everyMs of [2 ** 32, Number.POSITIVE_INFINITY])
+      await announcing(respondDone, async (announce, server) => {
+        const announcement = announce({ everyMs });
+        await server.arrived(1);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        assert.deepEqual(updatesOf(server), ['a1']);
+        await announcement.leave();
+      });
+  });
+
   test('an announcement sends nothing after leave(), also when the server rejects the absence', async () => {
     await announcing(
       (request, index) =>

@@ -237,6 +237,22 @@ describe('retries', () => {
   });
 });
 
+test('retryAfterMs of an error is that of the seconds of Retry-After, a fraction included', async () => {
+  for (const [seconds, retryAfterMs] of [
+    ['0', 0],
+    ['2', 2_000],
+    ['1.5', 1_500],
+    ['99999999999999999999', 86_400_000],
+    ['soon', undefined],
+  ] as const) {
+    const busy: Script = (request) =>
+      respond(request, 429, errorBody('invalid_request'), { 'retry-after': seconds });
+    await withClient(busy, async (rollcall) => {
+      isOf(await failure(rollcall.users.get('ada', { retries: 0 })), { status: 429, retryAfterMs });
+    });
+  }
+});
+
 describe('timeouts and aborts', () => {
   const silent = () => {};
   const slowBody = ({ response }: Received) => void response.writeHead(200).write('{"id":');
@@ -248,6 +264,12 @@ describe('timeouts and aborts', () => {
         isOf(error, { code: 'timeout', status: 0, retryable: true });
       });
     }
+  });
+
+  test('a timeoutMs that is longer than any timer is no limit, as Infinity is none', async () => {
+    const delayed: Script = (request) => void setTimeout(() => respond(request, 200, DONE), 20);
+    for (const timeoutMs of [2 ** 31, Number.MAX_SAFE_INTEGER, Number.POSITIVE_INFINITY])
+      await withClient(delayed, (rollcall) => rollcall.users.get('ada', { timeoutMs, retries: 0 }));
   });
 
   test('a signal rejects with aborted: before, during, and between attempts', async () => {

@@ -1,5 +1,5 @@
 import { listen } from '../listen.ts';
-import { RollcallError } from '../rollcall-error.ts';
+import { DELAY_MAX_MS, RollcallError } from '../rollcall-error.ts';
 
 /** A signal of the caller's that may be absent. */
 export type MaybeSignal = AbortSignal | undefined;
@@ -14,10 +14,13 @@ export class Deadline {
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #releases: (() => void)[] = [];
 
-  /** @param ms `Infinity` for no limit. */
+  /** @param ms `Infinity` for no limit; so is more than a day. */
   constructor(ms: number, signals: readonly MaybeSignal[]) {
-    const onTimeUp = () => this.fail(new RollcallError('timeout', `no response within ${ms} ms`));
-    if (ms < Number.POSITIVE_INFINITY) this.#timer = setTimeout(onTimeUp, ms);
+    if (ms <= DELAY_MAX_MS)
+      this.#timer = setTimeout(
+        () => this.fail(new RollcallError('timeout', `no response within ${ms} ms`)),
+        ms,
+      );
     for (const signal of signals) {
       const onAbort = () =>
         this.fail(new RollcallError('aborted', 'request aborted', { cause: signal?.reason }));

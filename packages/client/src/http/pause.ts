@@ -7,11 +7,10 @@ import { type MaybeSignal, within } from './deadline.ts';
 export const SETTLED_MS = 2_000;
 
 /** Waits. @throws RollcallError `aborted` as soon as one of the signals aborts */
-export async function pause(ms: number, ...signals: MaybeSignal[]): Promise<void> {
-  await within(ms, signals, new Promise(() => {})).catch((error: RollcallError) => {
+export const pause = (ms: number, ...signals: MaybeSignal[]): Promise<void> =>
+  within<void>(ms, signals, new Promise(() => {})).catch((error: RollcallError) => {
     if (error.code !== 'timeout') throw error;
   });
-}
 
 /**
  * Exponential backoff with jitter: `firstMs` doubles with each failure in a row up to `maxMs`, and the delay is between

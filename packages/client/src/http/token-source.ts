@@ -49,8 +49,11 @@ export class TokenSource {
     } catch (error) {
       // A failed renewal changes nothing.
       if (this.latest === undefined) this.#current = undefined;
-      const code = error instanceof RollcallError ? error.code : 'network';
-      throw new RollcallError(code, `there is no token: ${reasonOf(error)}`, { cause: error });
+      throw new RollcallError(
+        error instanceof RollcallError ? error.code : 'network',
+        `there is no token: ${reasonOf(error)}`,
+        { cause: error },
+      );
     }
   }
 

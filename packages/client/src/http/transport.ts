@@ -13,7 +13,7 @@ export interface ConnectionOptions {
   readonly url: string;
   /** A token, or a function that gets one: called for the first request, and again when the server rejects a token. */
   readonly token: Token;
-  /** How long one attempt may take, the body of the response included. Default: 10,000. */
+  /** How long one attempt may take, the body of the response included; more than a day is no limit. Default: 10,000. */
   readonly timeoutMs?: number | undefined;
   /** How many times a repeatable request is retried. Default: 2; 0 for never. */
   readonly retries?: number | undefined;

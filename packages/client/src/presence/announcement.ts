@@ -2,13 +2,16 @@ import { backoffMs } from '../http/pause.ts';
 import { listen } from '../listen.ts';
 import { isPageHidden, onPage } from '../page-life.ts';
 import type { Location } from '../protocol.ts';
-import type { RollcallError } from '../rollcall-error.ts';
+import { DELAY_MAX_MS, type RollcallError } from '../rollcall-error.ts';
 import type { AnnouncedLocation } from './announced-location.ts';
 import type { AnnouncedLocations } from './announced-locations.ts';
 
 /** The options of an announcement: the locations, and how often they are announced. */
 export interface AnnouncementOptions extends AnnouncedLocation {
-  /** A third of the server's `ROLLCALL_PRESENCE_TTL_SECONDS`, so that two updates can be lost. Default: 10,000. */
+  /**
+   * A third of the server's `ROLLCALL_PRESENCE_TTL_SECONDS`, so that two updates can be lost. Default: 10,000. More than a day counts as
+   * a day.
+   */
   readonly everyMs?: number | undefined;
   /** Calls `leave()` when it aborts. */
   readonly signal?: AbortSignal | undefined;
@@ -65,7 +68,7 @@ export class Announcement {
   constructor(shared: AnnouncedLocations, options: AnnouncementOptions) {
     this.#shared = shared;
     this.#options = options;
-    this.#everyMs = options.everyMs ?? EVERY_MS;
+    this.#everyMs = Math.min(options.everyMs ?? EVERY_MS, DELAY_MAX_MS);
     const { location, exclusiveWithin, data } = options;
     this.#announced = { location, exclusiveWithin, data };
     this.ended = new Promise((resolve) => {
