@@ -84,9 +84,12 @@ async function connect(
 ): Promise<Response> {
   const headers = { accept: 'text/event-stream', 'last-event-id': lastId || undefined };
   const response = await transport.open({ method: 'GET', path, query, headers }, deadline);
-  if (response.headers.get('content-type')?.startsWith('text/event-stream')) return response;
+  const type = response.headers.get('content-type') ?? '';
+  if (type.startsWith('text/event-stream')) return response;
   const { status } = response;
-  throw new RollcallError('invalid_request', 'the response is not a stream', { status });
+  // What is not JSON either is of a proxy, such as a page for maintenance: other requests are retried then too.
+  const code = type.startsWith('application/json') ? 'invalid_request' : 'network';
+  throw new RollcallError(code, 'the response is not a stream', { status });
 }
 
 /** The chunks of the body. */
