@@ -94,7 +94,7 @@ interface Image {
 
 function reload(element: unknown): void {
   const image = element as Image | null;
-  if (image?.complete && !image.naturalWidth) image.src = String(image.src);
+  if (image?.complete && !image.naturalWidth) image.src += '';
 }
 
 const LIST: CSSProperties = {
@@ -107,8 +107,7 @@ const LIST: CSSProperties = {
 
 const circle = (size: number): CSSProperties => ({
   display: 'inline-grid',
-  alignItems: 'center',
-  textAlign: 'center',
+  placeContent: 'center',
   boxSizing: 'border-box',
   width: size,
   height: size,
@@ -118,11 +117,14 @@ const circle = (size: number): CSSProperties => ({
   userSelect: 'none',
 });
 
+/** What a reader takes for one letter: a flag, or a character with its marks, skin tone and joined characters. */
+const LETTER = /^(\p{RI}{2}|.(\p{M}|\p{EMod}|\u200d.)*)/su;
+
 /** The first letters of the first and the last word. */
 function initialsOf(name: string): string {
   const [first = '', ...others] = name.split(/\s+/);
   return [first, ...others.slice(-1)]
-    .map((word) => [...word][0])
+    .map((word) => word.match(LETTER)?.[0])
     .join('')
     .toUpperCase();
 }

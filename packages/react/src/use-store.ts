@@ -15,7 +15,7 @@ export function useStore<State, Selected>(
 ): Selected {
   /** What the component shows, so that a selection that is equal to it is the same object. */
   const shown = useRef<{ value: Selected } | null>(null);
-  const [get, getInitial] = useMemo(() => {
+  const [get, getServer] = useMemo(() => {
     let last: { state: State; value: Selected } | null = null;
     const selection = (state: State): Selected => {
       if (last !== null && Object.is(last.state, state)) return last.value;
@@ -25,14 +25,14 @@ export function useStore<State, Selected>(
       last = { state, value: stable };
       return stable;
     };
-    return [() => selection(store.get()), () => select(store.initial)];
+    let initial: { value: Selected } | null = null;
+    const getServer = () => {
+      // React compares two readings of the server's snapshot: they must be the same object.
+      initial ??= { value: select(store.initial) };
+      return initial.value;
+    };
+    return [() => selection(store.get()), getServer];
   }, [store, select, isEqual]);
-  const initial = useRef<{ get: () => Selected; value: Selected } | null>(null);
-  const getServer = () => {
-    // React compares two readings of the server's snapshot: they must be the same object.
-    if (initial.current?.get !== getInitial) initial.current = { get: getInitial, value: getInitial() };
-    return initial.current.value;
-  };
   const value = useSyncExternalStore(store.subscribe, get, getServer);
   useEffect(() => {
     shown.current = { value };

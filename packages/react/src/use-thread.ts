@@ -87,8 +87,8 @@ export function useThread(threadID: string): UseThread {
     [actions, groupID],
   );
   return useMemo(() => {
-    const { thread, messages, isLoading, error, token } = state;
-    return { thread, messages, isLoading, error, hasOlder: token !== null, ...actions, send };
+    const { token, missed: _, ...shown } = state;
+    return { ...shown, hasOlder: token !== null, ...actions, send };
   }, [state, actions, send]);
 }
 

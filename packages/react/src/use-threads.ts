@@ -91,7 +91,7 @@ export function useThreads(options: ThreadsOptions = {}): UseThreads {
       client.threads.create({ groupID, ...thread } as ViewerThreadCreation),
   }));
   return useMemo(() => {
-    const { threads, isLoading, error, token } = state;
-    return { threads, isLoading, error, hasMore: token !== null, ...actions };
+    const { token, missed: _, ...shown } = state;
+    return { ...shown, hasMore: token !== null, ...actions };
   }, [state, actions]);
 }
