@@ -2,13 +2,13 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { Repeated } from '../../concurrency/repeated.ts';
 import type { Topic } from '../../store/changes/change-topics.ts';
-import { type ChangeReading, type ChangeRecord, TOPICS_AT_ONCE } from '../../store/ports/changes.ts';
+import { type ChangeReading, TOPICS_AT_ONCE } from '../../store/ports/changes.ts';
 import type { Store } from '../../store/store.ts';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { slices } from '../../values/slices.ts';
 import type { Clock } from '../clock.ts';
-import { changesByTopic, type TopicChanges } from './topic-changes.ts';
+import { addByTopic, type TopicChanges } from './topic-changes.ts';
 
 /** How often the record is read, in milliseconds: within this time a process has what was recorded through any other. */
 const INTERVAL_MS = 1_000;
@@ -144,7 +144,7 @@ export class RecordFollower {
     const found = read === null ? null : await this.#readFrom(project, topics, read);
     if (found !== null) {
       followed.read = { ...(read as ReadTo), newest: found.newest };
-      await this.#notify(followed, changesByTopic(found.records));
+      await this.#notify(followed, found.byTopic);
       return;
     }
     followed.read = await this.#parts.store.changes.read(project, 0, 0);
@@ -153,13 +153,14 @@ export class RecordFollower {
       listener.onGap();
   }
 
-  /** The records of these topics after a position, and up to where none is missing; null where some may be missing. */
+  /** What these topics have after a position, and up to where nothing is missing; null where records may be missing. */
   async #readFrom(
     project: ProjectKey,
     topics: readonly Topic[],
     from: ReadTo,
-  ): Promise<{ newest: number; records: readonly ChangeRecord[] } | null> {
-    const records: ChangeRecord[] = [];
+  ): Promise<{ newest: number; byTopic: ReadonlyMap<Topic, TopicChanges> } | null> {
+    const byTopic = new Map<Topic, TopicChanges>();
+    let records = 0;
     let newest = Number.POSITIVE_INFINITY;
     for (const some of slices(topics, TOPICS_AT_ONCE)) {
       for (let after = from.newest; ; ) {
@@ -167,8 +168,11 @@ export class RecordFollower {
         const isGap =
           reading.epoch !== from.epoch || reading.removedTo > from.newest || reading.newest < from.newest;
         const isRemoved = from.projectExists && !reading.projectExists;
-        if (isGap || isRemoved || records.length > RECORDS_MAX) return null;
-        records.push(...reading.records);
+        if (isGap || isRemoved || records > RECORDS_MAX) return null;
+        records += reading.records.length;
+        addByTopic(byTopic, reading.records);
+        // The embedded store answers within the tick.
+        await nextIteration();
         const last = reading.records.at(-1);
         if (last === undefined) {
           // All of these topics up to the newest position of this reading were read.
@@ -178,7 +182,7 @@ export class RecordFollower {
         after = last.position;
       }
     }
-    return { newest, records };
+    return { newest, byTopic };
   }
 
   async #notify({ listeners }: Followed, found: ReadonlyMap<Topic, TopicChanges>): Promise<void> {

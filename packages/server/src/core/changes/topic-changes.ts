@@ -4,6 +4,9 @@ import type { ChangeRecord } from '../../store/ports/changes.ts';
 import { unpackIds } from '../../store/worker-threads/packed-ids.ts';
 import type { Actor } from '../../store/write-context.ts';
 
+/** Most members who left a group that are named. With more, all of the group may have changed: that is compared in less time. */
+export const LEFT_MAX = 20_000;
+
 /** What was recorded under one topic since the last reading. */
 export class TopicChanges {
   /** Of the last record. */
@@ -13,7 +16,7 @@ export class TopicChanges {
   readonly activated = new Set<string>();
   /** Users whose name or picture changed. */
   readonly profiles = new Set<string>();
-  /** The status of the group changed, or the group was removed. */
+  /** The status of the group changed, the group was removed, or more than {@link LEFT_MAX} members left it. */
   isOfGroup = false;
   /** The group was removed; another one of its ID may be there already. */
   isGroupRemoved = false;
@@ -25,9 +28,8 @@ export class TopicChanges {
   isSecretRotated = false;
 }
 
-/** What these records have, by topic. */
-export function changesByTopic(records: readonly ChangeRecord[]): Map<Topic, TopicChanges> {
-  const byTopic = new Map<Topic, TopicChanges>();
+/** Adds what these records have, by topic. */
+export function addByTopic(byTopic: Map<Topic, TopicChanges>, records: readonly ChangeRecord[]): void {
   for (const { position, actor, changes } of records) {
     const topic = topicOfRecord(changes);
     if (topic === null) continue;
@@ -36,13 +38,13 @@ export function changesByTopic(records: readonly ChangeRecord[]): Map<Topic, Top
     found.position = Math.max(found.position, position);
     for (const change of changes) if (topicOf(change) === topic) collect(found, change, actor);
   }
-  return byTopic;
 }
 
 function collect(found: TopicChanges, change: Change, actor: Actor): void {
   switch (change.type) {
     case 'member.removed':
-      for (const id of unpackIds(change.users)) found.users.add(id);
+      if (found.users.size >= LEFT_MAX) found.isOfGroup = true;
+      else for (const id of unpackIds(change.users)) found.users.add(id);
       break;
     // Other fields have no topic.
     case 'user.updated':
