@@ -7,12 +7,13 @@ import { parsePostgresUrl } from '../../src/store/postgres/connections/postgres-
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { ProjectGoneError, StoreUnavailableError } from '../../src/values/engine-errors.ts';
-import { idsOf } from '../contract/store/entries.ts';
+import { changesOf, idsOf } from '../contract/store/entries.ts';
 import { newRoster, numbered, Roster, View } from '../contract/store/roster.ts';
 import { BY_TEST } from '../support/origin.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
 import { withPostgresStores } from './postgres-stores.ts';
+import { Recorder } from './statement-recorder.ts';
 
 const each = <Result>(
   stores: readonly Store[],
@@ -224,6 +225,33 @@ describe('several processes on one PostgreSQL', { skip: skipsPostgres }, () => {
         });
         assert.equal((await client.query('SELECT 1 FROM users')).rowCount, 0);
       });
+    }));
+});
+
+describe('the deletion of a large group on PostgreSQL', { skip: skipsPostgres }, () => {
+  test('a group of more than 10,000 members is deleted on a thread of its own: this thread reads 10,001 of them at most', () =>
+    withPostgresStores(1, async ([store]) => {
+      const roster = await newRoster(store as Store);
+      const ids = numbered('u', 20_000);
+      await roster.users(...ids.slice(0, 10_000));
+      await roster.users(...ids.slice(10_000));
+      await roster.putGroup('g', { name: 'G', members: ids });
+      const recorder = new Recorder();
+      recorder.start();
+      try {
+        const outcome = await roster.deleteGroup('g');
+        assert.deepEqual(
+          changesOf(outcome).sort(),
+          [...ids.map((id) => `member.removed g ${id}`), 'group.removed g'].sort(),
+        );
+      } finally {
+        recorder.stop();
+      }
+      const [, members] = recorder.sent;
+      assert.equal(members?.values.at(-1), 10_001);
+      assert.equal(recorder.sent.length, 2, 'it has changed nothing');
+      assert.equal((await roster.deleteGroup('g')).kind, 'absent');
+      assert.deepEqual(await idsOf(roster.listUsers), ids);
     }));
 });
 

@@ -31,7 +31,7 @@ const died = (cause: Error) => new StoreUnavailableError('the thread of the writ
 
 type WriteWorker = TaskWorker<LargeWrite, FromWriteThread>;
 
-/** Applies large writes (batches, and groups with long lists of members) away from the event loop. */
+/** Applies large writes (batches, and groups with long lists of members, their deletion too) away from the event loop. */
 export class LargeWrites {
   readonly #pool: WorkerPool<WriteWorker>;
   readonly #timings: StoreTimings;

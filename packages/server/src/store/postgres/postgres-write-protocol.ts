@@ -14,6 +14,7 @@ export interface WriteThreadOptions {
 export interface LargeWriteMethods {
   readonly applyBatch: BatchStore['apply'];
   readonly putGroup: GroupStore['put'];
+  readonly deleteGroup: GroupStore['delete'];
   readonly changeMembers: MemberStore['change'];
 }
 

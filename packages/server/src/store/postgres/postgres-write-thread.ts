@@ -13,6 +13,7 @@ import type {
   ToWriteThread,
   WriteThreadOptions,
 } from './postgres-write-protocol.ts';
+import { deleteGroup } from './roster/postgres-deletions.ts';
 import { changeMembers, putGroup } from './roster/postgres-group-writes.ts';
 
 /** The least possible: one for the write, and one for reads, which is never opened. */
@@ -38,6 +39,7 @@ function serve(port: MessagePort, { url }: WriteThreadOptions): void {
   const methods: LargeWriteMethods = {
     applyBatch: (...parameters) => applyBatch(database, ...parameters),
     putGroup: (...parameters) => putGroup(database, ...parameters),
+    deleteGroup: (...deletion) => deleteGroup(database, deletion),
     changeMembers: (...parameters) => changeMembers(database, ...parameters),
   };
   port.on('message', async (message: ToWriteThread) => {

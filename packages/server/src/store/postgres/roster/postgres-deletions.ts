@@ -1,11 +1,12 @@
 /** Deletions of a group, and of a user: of the row, and of all that ends with it. */
 
 import { groupRemovalChanges, userRemovalChanges } from '../../changes/changes.ts';
+import type { DeleteOutcome } from '../../outcomes.ts';
 import type { GroupStore } from '../../ports/groups.ts';
 import type { UserStore } from '../../ports/users.ts';
 import { preconditionFailure } from '../../precondition.ts';
 import { type Call, planEachTime, type Row } from '../connections/postgres-connection.ts';
-import type { OnDatabase } from '../connections/postgres-database.ts';
+import type { OnDatabase, PostgresDatabase } from '../connections/postgres-database.ts';
 import { LostRaceError } from '../connections/postgres-errors.ts';
 import { recordCalls } from '../postgres-changes.ts';
 import { listed } from '../postgres-lists.ts';
@@ -23,19 +24,36 @@ const EMPTY_GROUP = TABLES_OF_GROUP.map(
   ([table]) => `DELETE FROM ${table} WHERE project_id = $1 AND group_id = $2`,
 );
 const DELETE_GROUP = 'DELETE FROM groups WHERE project_id = $1 AND id = $2';
-const MEMBERS_OF_GROUP =
-  'SELECT user_id FROM memberships WHERE project_id = $1 AND group_id = $2 ORDER BY user_id';
+/** All of them where $3 is null. */
+const MEMBERS_OF_GROUP = `
+  SELECT user_id FROM memberships WHERE project_id = $1 AND group_id = $2 ORDER BY user_id LIMIT $3::bigint`;
 
-/** Removes a group with its memberships, durable presence and threads: two round trips. */
-export const deleteGroup: OnDatabase<GroupStore['delete']> = (database, project, id, context) =>
-  database.transaction(targetOf('group', project, id), async (transaction) => {
+type Deletion = Parameters<GroupStore['delete']>;
+
+/**
+ * Removes a group with its memberships, durable presence and threads: two round trips. A group of more than `mostMembers` stays
+ * as it is, and the outcome is null: their list is for a thread of its own.
+ */
+export function deleteGroup(
+  database: PostgresDatabase,
+  deletion: Deletion,
+  mostMembers: number,
+): Promise<DeleteOutcome | null>;
+export function deleteGroup(database: PostgresDatabase, deletion: Deletion): Promise<DeleteOutcome>;
+export function deleteGroup(
+  database: PostgresDatabase,
+  [project, id, context]: Deletion,
+  mostMembers?: number,
+): Promise<DeleteOutcome | null> {
+  return database.transaction(targetOf('group', project, id), async (transaction) => {
     const [[locked], members] = await transaction.run(
       [LOCK_GROUP, project, id],
-      [MEMBERS_OF_GROUP, project, id],
+      [MEMBERS_OF_GROUP, project, id, mostMembers === undefined ? null : mostMembers + 1],
     );
     const revision = lockedRevision(locked as Row);
     if (preconditionFailure(context, revision) !== null) return { kind: 'stale' };
     if (revision === null) return { kind: 'absent' };
+    if (mostMembers !== undefined && members.length > mostMembers) return null;
     const changes = groupRemovalChanges(id, idsOf(members));
     await transaction.commit([
       ...EMPTY_GROUP.map((sql): Call => [sql, project, id]),
@@ -45,6 +63,7 @@ export const deleteGroup: OnDatabase<GroupStore['delete']> = (database, project,
     ]);
     return { kind: 'deleted', changes };
   });
+}
 
 /** One by one in ascending order, as all writers that lock several groups. */
 const LOCK_GROUPS_OF_USER = `

@@ -11,7 +11,7 @@ import { deleteGroup } from './postgres-deletions.ts';
 import { connectGroup, putGroup } from './postgres-group-writes.ts';
 import { findLargeGroup, GROUP } from './postgres-large-groups.ts';
 
-/** Largest member list that is read in one piece. */
+/** Largest member list that is read in one piece, or deleted on the event loop. */
 const MEMBERS_AT_ONCE = 10_000;
 
 const FIND = `
@@ -64,8 +64,10 @@ export function groupStore({ database, longReads, largeWrites, purge }: Postgres
       isPacked(write.members)
         ? largeWrites.apply('putGroup', project, id, write, context)
         : putGroup(database, project, id, write, context),
-    async delete(...parameters) {
-      const outcome = await deleteGroup(database, ...parameters);
+    async delete(...deletion) {
+      const outcome =
+        (await deleteGroup(database, deletion, MEMBERS_AT_ONCE)) ??
+        (await largeWrites.apply('deleteGroup', ...deletion));
       if (outcome.kind === 'deleted') purge.start();
       return outcome;
     },
