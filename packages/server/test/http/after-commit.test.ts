@@ -7,6 +7,7 @@ import { EligibilityCache } from '../../src/core/eligibility-cache.ts';
 import type { Change } from '../../src/store/changes/changes.ts';
 import { type IdList, packIds } from '../../src/store/worker-threads/packed-ids.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
+import { numbered } from '../contract/store/roster.ts';
 import { withApp } from './app-case.ts';
 
 test('presence that cannot be removed after a write is one log line with the count, and the write succeeds', () =>
@@ -30,4 +31,25 @@ test('presence that cannot be removed after a write is one log line with the cou
       lines.map(({ failures }) => failures),
       [3],
     );
+  }));
+
+test('presence in thousands of groups that one write leaves is removed a few hundred groups at a time', () =>
+  withApp({}, async ({ engine: { store, presence, broker }, project, clock }) => {
+    const ended: string[] = [];
+    let [underWay, most] = [0, 0];
+    presence.removeUsers = async ({ groupId }) => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      await nextIteration();
+      underWay -= 1;
+      ended.push(groupId);
+    };
+    const eligibility = new EligibilityCache({ store, broker, clock });
+    const groups = numbered('g', 3_000);
+    const changes = groups.map((group): Change => ({ type: 'member.removed', group, users: ['ada'] }));
+    const parts = { store, presence, broker, eligibility, clock, log: pino({ level: 'silent' }) };
+    await afterCommit(parts, project, changes);
+    eligibility.close();
+    assert.deepEqual(ended, groups);
+    assert.ok(most <= 200, `${most} at once`);
   }));

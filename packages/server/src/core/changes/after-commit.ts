@@ -24,6 +24,8 @@ export interface FollowUpParts {
 const USERS_PER_EVENT = 1_000;
 /** Of more users, it is not looked up in which watched groups they are. */
 const USERS_READ_MAX = 100;
+/** Groups that one user, or several, have left. */
+const DEPARTURES_AT_ONCE = 200;
 /** Pairs of group and user of one statement. */
 const PAIRS_AT_ONCE = 1_000;
 
@@ -94,8 +96,8 @@ export async function afterCommit(
     presence.removeUsers({ project, groupId: group }, unpackIds(users), now);
   await allDone(parts, [
     invalidateEligibility(parts, project, found),
-    ...small.map(endPresence),
-    inTicks(large, endPresence),
+    inTicks(small, DEPARTURES_AT_ONCE, endPresence),
+    inTicks(large, 1, endPresence),
     ...[...removedGroups].map((groupId) => presence.removeGroup({ project, groupId }, now)),
     publishStatuses(parts, project, found, now),
   ]);
@@ -123,12 +125,24 @@ function publishProfiles({ broker }: FollowUpParts, project: ProjectKey, changes
     void publish(broker, { type: 'profiles', project, userIds });
 }
 
-/** One departure in each event-loop tick: a replaced member list may have a million users. */
-async function inTicks(departures: readonly Departure[], end: (departure: Departure) => Promise<void>) {
-  for (const departure of departures) {
-    await end(departure);
+/**
+ * So many departures in each event-loop tick: a replaced member list may have a million users, and a user who is removed may leave
+ * as many groups. Where all of a tick fail, the others are left: each tick would wait for what does not answer.
+ * @throws AggregateError
+ */
+async function inTicks(
+  departures: readonly Departure[],
+  atOnce: number,
+  end: (departure: Departure) => Promise<void>,
+): Promise<void> {
+  const errors: unknown[] = [];
+  for (const some of slices(departures, atOnce)) {
+    const failed = (await Promise.allSettled(some.map(end))).filter(({ status }) => status === 'rejected');
+    errors.push(...(failed as PromiseRejectedResult[]).map(({ reason }) => reason));
+    if (failed.length === some.length) break;
     await nextIteration();
   }
+  if (errors.length > 0) throw new AggregateError(errors);
 }
 
 async function invalidateEligibility(
@@ -187,9 +201,11 @@ async function watchedGroupsOf(
 
 async function allDone({ log }: FollowUpParts, work: readonly Promise<void>[]): Promise<void> {
   const failures = (await Promise.allSettled(work)).filter(({ status }) => status === 'rejected');
-  const [first] = failures as PromiseRejectedResult[];
-  if (first === undefined) return;
+  const errors = (failures as PromiseRejectedResult[]).flatMap(({ reason }) =>
+    reason instanceof AggregateError ? reason.errors : [reason],
+  );
+  if (errors.length === 0) return;
   // One log line for all: a user may leave thousands of groups at once.
-  const details = { err: first.reason, failures: failures.length };
+  const details = { err: errors[0], failures: errors.length };
   log.error(details, 'presence could not be updated after a write; readings leave out who may not be seen');
 }
