@@ -55,3 +55,21 @@ test('a reader whose channel is closed while its snapshot is made gets the event
       await world.pass(31);
     }
   }));
+
+test('of filters without readers the latest 100 are stored, and an older one is read again for its next reader', () =>
+  withStreams({ users: ['a'] }, async (world) => {
+    await world.open();
+    for (let page = 1; page <= 101; page += 1) (await world.open(filterOf(page))).onEnd();
+    await world.pass(1);
+    const { durablePresence } = world.engine.store;
+    const list = durablePresence.list.bind(durablePresence);
+    let reads = 0;
+    durablePresence.list = (...page) => {
+      reads += 1;
+      return list(...page);
+    };
+    await world.open(filterOf(2));
+    assert.equal(reads, 0);
+    await world.open(filterOf(1));
+    assert.equal(reads, 1);
+  }));

@@ -1,6 +1,7 @@
 /** Writes past the services: nothing is published of them, and the record of changes alone has them. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { PresenceStore } from '../../src/presence/presence-store.ts';
 import { BY_TEST } from '../support/origin.ts';
 import { ReaderModel } from './reader-model.ts';
@@ -140,6 +141,30 @@ describe('what is recorded of a followed group', () => {
       await setDurable(world, 'b', '7');
       await setUser(world, 'c', 'deleted');
       await world.pass(1);
+      taken.resolve();
+      await world.pass(2);
+      await until(world, sinks, 'a,b');
+      for (const sink of sinks) assert.equal(snapshots(sink), 1);
+    }));
+
+  test('an answer of the PresenceStore that was late does not make the next event of the group an interruption', () =>
+    withTwo(async (world, sinks) => {
+      const { presence } = world.engine;
+      const publish = presence.publish.bind(presence);
+      const [answered, taken] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      presence.publish = async (...args: Parameters<PresenceStore['publish']>) => {
+        await publish(...args);
+        await answered.promise;
+      };
+      await setDurable(world, 'b', '7');
+      await world.pass(1);
+      await setDurable(world, 'b', '8');
+      await setUser(world, 'c', 'deleted');
+      world.clock.move(1_000);
+      answered.resolve();
+      presence.publish = (...args: Parameters<PresenceStore['publish']>) =>
+        taken.promise.then(() => publish(...args));
+      for (let tick = 0; tick < 8; tick += 1) await nextIteration();
       taken.resolve();
       await world.pass(2);
       await until(world, sinks, 'a,b');

@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { SseSink } from '../../src/realtime/sessions/sse-sink.ts';
+import { BY_TEST } from '../support/origin.ts';
 import { ReaderModel } from './reader-model.ts';
-import type { SimulatedSink } from './simulated-sink.ts';
+import { SimulatedSink } from './simulated-sink.ts';
 import { type StreamWorld, withStreams } from './stream-world.ts';
 
 const HEARTBEAT_SECONDS = 15;
 const USERS = Array.from({ length: 300 }, (_, index) => `u${index + 1_000}`);
 const WIDE = 'x'.repeat(900);
+
+/** Bytes that wait before changes are left out. */
+const WAITING_MAX = 256 * 1_024;
+const CREATED = new Set(['user.created']);
 
 const known = ({ parser }: SimulatedSink) => {
   const model = new ReaderModel();
@@ -95,3 +101,33 @@ test('a group with many users at one location is sent in pieces of at most 16 KB
     const largest = Math.max(...sink.written.map((bytes) => bytes.length));
     assert.ok(largest <= 16_384, `${largest} bytes`);
   }));
+
+describe('a slow reader of changes', () => {
+  const BATCHES = [
+    { what: 'many records', count: 24, users: 50 },
+    { what: 'one record of many changes', count: 1, users: 1_200 },
+  ];
+  for (const { what, count, users } of BATCHES)
+    test(`a slow reader of changes is sent no more of ${what} than its network takes, and later the rest`, () =>
+      withStreams({}, async (world) => {
+        const { changes } = world.engine.store;
+        const read = changes.read.bind(changes);
+        // So the changes of one reading are fewer than those of one text.
+        changes.read = (project, after, limit) => read(project, after, Math.min(limit, 2));
+        for (let batch = 0; batch < count; batch += 1)
+          await world.seed(
+            Array.from({ length: users }, (_, index) => `${batch}-${index}-${'x'.repeat(300)}`),
+          );
+        const caller = { projectId: 'test-project', project: world.project, sessionId: null, ...BY_TEST };
+        const session = await world.services.changeStreams.open({ caller }, null, { types: CREATED });
+        const sink = new SimulatedSink();
+        sink.stop();
+        session.start(new SseSink(sink));
+        await world.pass(40);
+        assert.ok(sink.waitedMost > WAITING_MAX, `${sink.waitedMost} bytes`);
+        assert.ok(sink.waitedMost < WAITING_MAX + 100_000, `${sink.waitedMost} bytes`);
+        sink.flow();
+        await world.until('the rest', () => sink.parser.events.length === count * users);
+        session.close();
+      }));
+});
