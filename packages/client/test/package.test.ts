@@ -113,6 +113,16 @@ export async function followed(): Promise<string[]> {
 }
 export const shown = (event: ThreadsEvent<ViewerThread>) => (event.type === 'thread' ? event.thread.unread : event.type);
 export const waits = (error: RollcallError) => (error.code === 'user_not_found' ? null : error.retryAfterMs);
+/** Lists that the caller must not change. */
+export async function listed(ids: readonly string[], content: readonly ContentNode[]): Promise<void> {
+  await rollcall.batch({ users: [{ id: 'ada' }] as const, groups: [{ id: 'g', members: ids }] });
+  await rollcall.groups.create({ id: 'g', name: 'G', members: ids });
+  await rollcall.groups.put('g', { members: ids });
+  await rollcall.groups.changeMembers('g', { add: ids, remove: ids });
+  await rollcall.threads.messages('t').create({ authorID: 'ada', content });
+  await rollcall.threads.messages('t').put('m', { content });
+  await rollcall.webhooks.put('w', { types: ['user.*', 'member.*'] as const });
+}
 /** A host can export the parts of a client: in its declarations, they have names. */
 export const { groups, users, threads, preferences, presence, webhooks, projects, tokens, health } = rollcall;
 export const partsOf = ({ presence, threads }: RollcallClient) => ({ presence, threads });
