@@ -107,9 +107,10 @@ test('a watch whose connection is cut resumes without missing an event', async (
 });
 
 describe('a stream with a client token', () => {
-  const asUser = (id: string) => {
+  const asUser = (id: string, socket = true) => {
     const claims = { project_id: project.id, user_id: id, group_id: 'g', iat: seconds(Date.now()) };
-    return closedAfter(new RollcallClient({ url: project.url, token: jwt(claims, project.secret) }));
+    const token = jwt(claims, project.secret);
+    return closedAfter(new RollcallClient({ url: project.url, token, socket }));
   };
 
   const endsWith = (watch: PresenceWatch, code: string) =>
@@ -127,6 +128,14 @@ describe('a stream with a client token', () => {
     await follow(watch, (state) => locationsOf(state, 'ada').length === 1);
     await announcement.leave();
     await follow(watch, (state) => !state.has('ada'));
+  });
+
+  test('a page whose locks are null, as those of happy-dom, watches over HTTP', async (context) => {
+    const page = globalThis as { document?: object };
+    page.document = {};
+    context.after(() => delete page.document);
+    context.mock.getter(navigator, 'locks', () => null);
+    assert.equal((await next(asUser('ada', false).presence.watch())).type, 'snapshot');
   });
 
   test('a stream with a client token ends with user_not_found when its user is set deleted, and a new one is rejected', async () => {

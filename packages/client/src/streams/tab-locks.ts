@@ -17,15 +17,15 @@ interface Locks {
 
 interface Page {
   readonly document?: object;
-  readonly navigator?: { readonly locks?: Locks };
+  readonly navigator?: { readonly locks?: Locks | null };
   readonly performance?: { getEntriesByType(type: string): readonly object[] };
 }
 
 const NO_PERMIT = () => {};
 
-function locksOf(): Locks | undefined {
+function locksOf(): Locks | null | undefined {
   const { document, navigator } = globalThis as Page;
-  // Node has locks too, and no tabs.
+  // Node has locks too, and no tabs. Those of happy-dom are null.
   return document && navigator?.locks;
 }
 
@@ -35,7 +35,7 @@ function locksOf(): Locks | undefined {
  */
 export async function areConnectionsShared(base: string): Promise<boolean> {
   const locks = locksOf();
-  if (locks === undefined || hasHttp2(base)) return false;
+  if (!locks || hasHttp2(base)) return false;
   const isUsable = locks.query().then(() => true);
   return isUsable.catch(() => false);
 }
