@@ -66,6 +66,17 @@ export class Deadlines {
     }
   }
 
+  /** Brings later deadlines forward to this time. Costs a visit of each. */
+  limit(latest: number): void {
+    for (const list of [...this.#lists]) {
+      for (let link = list.next; link !== list; ) {
+        const deadline = link as Deadline;
+        link = link.next;
+        if (deadline.expiresAt > latest) this.change(deadline, latest);
+      }
+    }
+  }
+
   clear(): void {
     this.#lists.length = 0;
   }

@@ -56,6 +56,9 @@ class MemoryPresence implements PresenceStore {
   readonly #deadlines = new Deadlines();
   readonly #logs = new GroupLogs();
   readonly #records = new PresenceRecords(this.#deadlines);
+  /** The longest time to live of an update, and the time of the last sweep. */
+  #lifeMs = 0;
+  #sweptAt = 0;
   readonly #transitions = new Transitions(this.#records, this.#logs, (presence) => this.#remove(presence));
 
   async ping(): Promise<void> {}
@@ -70,6 +73,7 @@ class MemoryPresence implements PresenceStore {
 
   async set(update: PresenceUpdate): Promise<PresenceChange> {
     const { userId, location, connection = null, lease, now } = update;
+    this.#lifeMs = Math.max(this.#lifeMs, update.expiresAt - now);
     const region = regionName(update.region, REGION_NAME_MAX);
     const group = this.#groups.find(update);
     if (group === undefined) {
@@ -198,6 +202,9 @@ class MemoryPresence implements PresenceStore {
 
   async sweep(now: number): Promise<Expiry[]> {
     const expiries: Expiry[] = [];
+    // The clock was set back. What was set before would last longer by as much.
+    if (now < this.#sweptAt) this.#deadlines.limit(now + this.#lifeMs);
+    this.#sweptAt = now;
     let visited = 0;
     for (const due of this.#deadlines.takeDue(now)) {
       for (const presence of due instanceof Lease ? due.presences : [due as Presence | null]) {
