@@ -195,6 +195,9 @@ describe('presence', () => {
     });
     await rollcall.presence.put('ada', { groupID: 'docs', location: intro, durable: true });
     const ada = await rollcall.presence.get('ada', 'docs');
+    assert.equal(ada.user, undefined);
+    const { ephemeral, user } = await rollcall.presence.get('ada', 'docs', { expand: 'data,user' });
+    assert.deepEqual([ephemeral.data?.length, user?.profile_picture_url], [ephemeral.locations.length, null]);
     assert.deepEqual(ada.ephemeral.locations, [intro]);
     assert.deepEqual(ada.durable?.location, intro);
     const ids = async (filter = {}) =>

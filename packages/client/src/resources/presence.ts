@@ -35,8 +35,12 @@ export class Presence extends PresenceResource {
   }
 
   /** The locations of one user in a group. @throws RollcallError */
-  async get(userID: string, groupID: string, options?: CallOptions): Promise<PresenceEntry> {
-    return this.transport.json('GET', ofUser(userID), options, { query: { groupID } });
+  async get(
+    userID: string,
+    groupID: string,
+    { expand, ...options }: CallOptions & Pick<PresenceReading, 'expand'> = {},
+  ): Promise<PresenceEntry> {
+    return this.transport.json('GET', ofUser(userID), options, { query: { groupID, expand } });
   }
 
   /** The users present in a group, in order of ID. */
