@@ -177,8 +177,10 @@ function changeMessage(
   thread: ModelThread,
   message: ModelMessage,
   { content, type, url, metadata, deleted }: StoredMessageWrite,
-  { now, revision }: ConditionalContext,
+  context: ConditionalContext,
 ): PutMessageOutcome {
+  const { revision } = context;
+  const now = Math.max(context.now, message.createdAt);
   const [before, counted] = [{ ...message }, countsOf(thread)];
   if (content !== undefined && content.json !== message.content) {
     Object.assign(message, { content: content.json, markdownLength: content.markdownLength });

@@ -120,7 +120,7 @@ function changeThread(
   if (error !== null) return error;
   const before = { ...thread };
   Object.assign(thread, fields);
-  if (resolved === true) thread.resolvedAt ??= context.now;
+  if (resolved === true) thread.resolvedAt ??= Math.max(context.now, thread.createdAt);
   if (resolved === false) thread.resolvedAt = null;
   const changed = differences(before, thread, ['name', 'url', 'location', 'metadata', 'resolvedAt']);
   if (changed.length === 0) return UNCHANGED;

@@ -112,6 +112,10 @@ export function threadError(
   return unavailable ?? preconditionFailure(context, thread?.revision ?? null);
 }
 
+/** The time of a change: not before the creation, which is later than the clock where another process' clock is ahead. */
+export const changeTime = ({ createdAt }: { readonly createdAt: number }, now: number): number =>
+  Math.max(now, createdAt);
+
 const EMPTY_THREAD: ThreadFields = { name: '', url: null, location: null, metadata: '{}', resolvedAt: null };
 
 /** A new thread; its write has a name. */

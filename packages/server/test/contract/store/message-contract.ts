@@ -226,6 +226,18 @@ function messageTimes(lab: StoreLab): void {
     await c.putMessage('t', 'm', { content: plain('2') }, { now: LATER - 50 });
     assert.equal((await c.message('t', 'm')).updatedAt, LATER);
   });
+
+  test('the time of a change is not before the creation, where the clock is behind', async () => {
+    const c = await Conversation.withThread(lab);
+    await c.newMessage('t', 'm', {}, { now: LATER });
+    await c.putMessage('t', 'm', { content: plain('1') }, { now: LATER - 50 });
+    await c.putMessage('t', 'm', { deleted: true }, { now: LATER - 40 });
+    const { createdAt, updatedAt, deletedAt } = await c.message('t', 'm');
+    assert.deepEqual([createdAt, updatedAt, deletedAt], [LATER, LATER, LATER]);
+    const { createdAt: threadCreatedAt } = await c.thread('t');
+    await c.putThread('t', { resolved: true }, { now: threadCreatedAt - 50 });
+    assert.equal((await c.thread('t')).resolvedAt, threadCreatedAt);
+  });
 }
 
 function messageDeletion(lab: StoreLab): void {

@@ -3,6 +3,7 @@ import type { Change } from '../../changes/changes.ts';
 import {
   changedMessage,
   changedMessageFields,
+  changeTime,
   contentColumns,
   countOf,
   messageError,
@@ -163,16 +164,17 @@ async function updateMessage(
 ): Promise<PutMessageOutcome> {
   const { threadNo, groupId } = thread;
   const { now, revision } = context;
+  const time = changeTime(message, now);
   const before = { ...message, content: SAME };
   const { content, ...others } = write;
   const isOther = content !== undefined && !message.hasContent;
-  const fields = { ...changedMessage(before, others, now), ...(isOther && { content: OTHER }) };
+  const fields = { ...changedMessage(before, others, time), ...(isOther && { content: OTHER }) };
   const names = changedMessageFields(before, fields);
   if (names.length === 0) return UNCHANGED;
   const changes: Change[] = [
     { type: 'message.updated', group: groupId, thread: key.threadId, message: key.id, fields: names },
   ];
-  const updatedAt = updateTime(names, message, now);
+  const updatedAt = updateTime(names, message, time);
   const row = [project, threadNo, message.createdAt, message.seq] as const;
   const position = thread.position + 1;
   const columns = [fields.type, fields.url, fields.metadata, updatedAt, fields.deletedAt, revision, position];

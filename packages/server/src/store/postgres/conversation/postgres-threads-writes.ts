@@ -3,6 +3,7 @@ import type { ProjectKey } from '../../../values/project-key.ts';
 import type { Change } from '../../changes/changes.ts';
 import {
   changedThread,
+  changeTime,
   isThreadAbsent,
   newThread,
   type ThreadFields,
@@ -63,7 +64,7 @@ export const putThread: OnDatabase<ThreadStore['put']> = (database, project, id,
       transaction,
       project,
       { id, stored },
-      changedThread(stored, write, context.now),
+      changedThread(stored, write, changeTime(stored, context.now)),
       context,
     );
   });

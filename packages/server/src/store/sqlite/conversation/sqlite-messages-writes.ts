@@ -5,6 +5,7 @@ import { type MessageRow, messageColumns } from '../../conversation/conversation
 import {
   changedMessage,
   changedMessageFields,
+  changeTime,
   countOf,
   groupError,
   messageError,
@@ -194,14 +195,15 @@ export class MessageWrites {
     write: StoredMessageWrite,
     { now, revision }: ConditionalContext,
   ): Updated {
+    const time = changeTime(message, now);
     const at = [thread.threadNo, message.seq] as const;
     // Content is read only to be compared with another one.
     const content = write.content === undefined ? '' : (this.#statements.content.get(...at)?.[0] ?? '');
     const before = { ...message, content };
-    const after = changedMessage(before, write, now);
+    const after = changedMessage(before, write, time);
     const fields = changedMessageFields(before, after);
     if (fields.length === 0) return UNCHANGED;
-    const updatedAt = updateTime(fields, message, now);
+    const updatedAt = updateTime(fields, message, time);
     const { type, url, metadata, deletedAt } = after;
     const values = [Number(type === 'action_message'), url, metadata, updatedAt, deletedAt] as const;
     const position = this.#threads.advance(thread);

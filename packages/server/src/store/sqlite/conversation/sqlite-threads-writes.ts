@@ -3,6 +3,7 @@ import type { ProjectKey } from '../../../values/project-key.ts';
 import { columnsOf } from '../../columns.ts';
 import {
   changedThread,
+  changeTime,
   isThreadAbsent,
   type MessageCounts,
   newThread,
@@ -212,7 +213,7 @@ export class ThreadWrites {
     write: StoredThreadWrite,
     context: ConditionalContext,
   ): PutThreadOutcome {
-    const after = changedThread(thread, write, context.now);
+    const after = changedThread(thread, write, changeTime(thread, context.now));
     const changes = threadChanges({ group: thread.groupId, thread: thread.id }, thread, after);
     if (changes.length === 0) return UNCHANGED;
     const { resolvedAt, name, url, location, metadata } = after;
