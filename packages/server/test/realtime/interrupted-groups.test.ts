@@ -111,6 +111,21 @@ describe('an engine that is away from many groups', () => {
     });
   });
 
+  test('the log has no interruption where the record shows that the project was deleted before its streams end', async () => {
+    const { log, lines } = recordedLog<Line>();
+    await withStreams({ log }, async (world) => {
+      await openAll(world, 1);
+      await world.pass(2);
+      // Past the services, as another process does whose message has not come yet.
+      await world.engine.store.projects.delete(world.project);
+      await world.pass(5);
+      assert.deepEqual(
+        lines.filter(({ level }) => level === 40),
+        [],
+      );
+    });
+  });
+
   for (const [port, question] of [
     ['durablePresence', 'list'],
     ['groups', 'exists'],

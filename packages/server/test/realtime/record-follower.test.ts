@@ -32,7 +32,7 @@ test('the record of a project is followed also while that of another project can
     const found: string[] = [];
     for (const [followed, name] of [[away, 'away'] as const, [project, 'other'] as const]) {
       const onChanges = () => void found.push(name);
-      record.follow(followed, [USERS_TOPIC], { onChanges, onGap: assert.fail });
+      record.follow(followed, [USERS_TOPIC], { onChanges, onGap: () => assert.fail() });
       await record.begun(followed);
     }
     const readTopics = changes.readTopics.bind(changes);

@@ -28,8 +28,11 @@ interface Parts {
 export interface RecordListener {
   /** What was recorded under one of the topics. It can be called again with what it has had. */
   onChanges(topic: Topic, found: TopicChanges): void;
-  /** Records may have been missed: they or the project were removed, they were too many, or the store came back older. */
-  onGap(): void;
+  /**
+   * Records may have been missed: they or the project were removed, they were too many, or the store came back older. Whether the
+   * project is there.
+   */
+  onGap(projectExists: boolean): void;
 }
 
 type ReadTo = Pick<ChangeReading, 'epoch' | 'newest' | 'projectExists'>;
@@ -147,10 +150,11 @@ export class RecordFollower {
       await this.#notify(followed, found.byTopic);
       return;
     }
-    followed.read = await this.#parts.store.changes.read(project, 0, 0);
+    const current = await this.#parts.store.changes.read(project, 0, 0);
+    followed.read = current;
     if (read === null) return;
     for (const listener of new Set([...followed.listeners.values()].flatMap((all) => [...all])))
-      listener.onGap();
+      listener.onGap(current.projectExists);
   }
 
   /** What these topics have after a position, and up to where nothing is missing; null where records may be missing. */

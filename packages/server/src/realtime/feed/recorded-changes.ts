@@ -90,8 +90,9 @@ export class RecordedChanges implements RecordListener {
     void this.#run.request();
   }
 
-  onGap(): void {
-    this.#parts.followed().onGap();
+  onGap(projectExists: boolean): void {
+    // The streams of a deleted project end with its credentials: there is nothing to read again.
+    if (projectExists) this.#parts.followed().onGap();
   }
 
   /** Call it about once a second: what could not be applied is tried again. */
