@@ -2,6 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
+import { pino } from 'pino';
+import { FeedReads } from '../../src/realtime/conversation/feed-reads.ts';
+import { ThreadListFeed } from '../../src/realtime/conversation/thread-list-feed.ts';
 import { SseSink } from '../../src/realtime/sessions/sse-sink.ts';
 import { readEventId } from '../../src/wire/conversation-events.ts';
 import { markdown, plain } from '../contract/store/conversation.ts';
@@ -297,5 +300,47 @@ describe('a change that nothing was published of', () => {
       await world.pass(1);
       await world.until('the message', () => last(sink)?.type === 'message');
       assert.equal(last(sink)?.data.id, 'm');
+    }));
+});
+
+/** Differences that count how many of them were read. */
+class CountedDifferences extends Map<string, null> {
+  read = 0;
+
+  override *[Symbol.iterator](): MapIterator<[string, null]> {
+    for (const entry of super.entries()) {
+      this.read += 1;
+      yield entry;
+    }
+  }
+}
+
+class BegunList extends ThreadListFeed {
+  start(): Promise<void> {
+    return this.begin();
+  }
+}
+
+describe('a group with very many threads', () => {
+  test('a list that begins again anyway compares no more threads', () =>
+    withStreams({}, async (world) => {
+      await seed(world);
+      const { engine, project, clock } = world;
+      const log = pino({ level: 'silent' });
+      const parts = { store: engine.store, reads: new FeedReads(), clock, log, ended: () => {} };
+      const list = new BegunList(
+        project,
+        ANY,
+        ['threads'],
+        { ...parts, pageTokens: { next: () => null } },
+        async () => {},
+      );
+      await list.start();
+      const gone = () =>
+        new CountedDifferences(Array.from({ length: 10_000 }, (_, index) => [`gone${index}`, null]));
+      const [first, second] = [gone(), gone()];
+      list.compare(first);
+      list.compare(second);
+      assert.deepEqual([first.read, second.read], [1_002, 1]);
     }));
 });

@@ -88,8 +88,11 @@ export class ThreadListFeed extends ConversationFeed {
 
   /** Reads those threads that were not sent as they are now. */
   compare(differences: Differences): void {
-    for (const [threadId, revision] of differences)
+    for (const [threadId, revision] of differences) {
+      // Each reader begins again with a snapshot, whatever else has changed.
+      if (this.#beginning === null) return;
       if (this.#sent.get(threadId) !== revision) this.changed(threadId);
+    }
   }
 
   /** Call it once a second. */
