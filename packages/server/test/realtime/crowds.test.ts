@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { readProfiles } from '../../src/core/roster/user-profiles.ts';
 import type { PresenceStore, PresenceWatcher } from '../../src/presence/presence-store.ts';
+import { BY_TEST } from '../support/origin.ts';
 import type { SimulatedSink } from './simulated-sink.ts';
-import { withStreams } from './stream-world.ts';
+import { manyUsers, withStreams } from './stream-world.ts';
 
 const READERS = 40;
 const MOVES = 30;
@@ -66,6 +68,47 @@ test('other work of the process continues while all readers get a snapshot', () 
       return last >= before + sinks.length * pieces;
     });
     assert.ok(most < 256 + 2 * pieces, `${most} writes in one tick, of ${last - before}`);
+  }));
+
+test('a group of thousands of present users and their profiles are read page by page, each in a tick of its own', () =>
+  withStreams({}, async (world) => {
+    const ids = manyUsers(2_500);
+    await world.seedWide(ids, 1, '1');
+    const { project, clock } = world;
+    const { store, presence } = world.engine;
+    const location = '{"page":"1"}';
+    const context = { ...BY_TEST, now: clock.now(), revision: 'r' };
+    const put = (userId: string) =>
+      store.durablePresence.put(project, { userId, groupId: 'g', region: location, location }, context);
+    await Promise.all(ids.map(put));
+    let ticks = 0;
+    const nextTick = () => {
+      ticks += 1;
+      counting = setImmediate(nextTick);
+    };
+    let counting = setImmediate(nextTick);
+    /** In which ticks a method was called. */
+    const calledIn = <Name extends string>(port: Record<Name, (...args: never[]) => unknown>, name: Name) => {
+      const method = port[name];
+      const called: number[] = [];
+      port[name] = (...args) => {
+        called.push(ticks);
+        return Reflect.apply(method, port, args);
+      };
+      return called;
+    };
+    const calls = [
+      calledIn(presence, 'find'),
+      calledIn(store.durablePresence, 'list'),
+      calledIn(store.users, 'listByIds'),
+    ];
+    await world.open();
+    await readProfiles(store, project, ids.slice(0, 300));
+    clearImmediate(counting);
+    for (const called of calls) {
+      assert.equal(called.length, 3);
+      assert.equal(new Set(called).size, 3, `${called}`);
+    }
   }));
 
 test('a snapshot right after another snapshot waits for no timer', () =>

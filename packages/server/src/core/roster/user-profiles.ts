@@ -1,3 +1,4 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { limits } from '@rollcall/protocol';
 import type { Profile } from '../../store/ports/users.ts';
 import type { Store } from '../../store/store.ts';
@@ -27,6 +28,8 @@ export async function readProfiles(
     const { items } = await store.users.listByIds(project, ids);
     for (const { id, name, profile_picture_url } of JSON.parse(`[${items}]`) as ListedUser[])
       profiles.set(id, { name, profilePictureUrl: profile_picture_url });
+    // The embedded store answers within the tick.
+    await nextIteration();
   }
   return profiles;
 }

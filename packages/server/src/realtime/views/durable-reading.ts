@@ -1,3 +1,4 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { justBefore } from '../../core/just-before.ts';
 import type { PresenceScope } from '../../presence/presence-store.ts';
 import type { Store } from '../../store/store.ts';
@@ -61,6 +62,8 @@ async function* durablePages(
     if (page.length > 0) yield new Map(page.map(({ userId, location, at }) => [userId, { location, at }]));
     if (page.length < PAGE_USERS) return;
     after = page.at(-1)?.userId ?? null;
+    // The embedded store answers within the tick.
+    await nextIteration();
   }
 }
 

@@ -1,3 +1,4 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
 import type { PresenceScope, PresenceStore, PresentUsers } from '../../presence/presence-store.ts';
 import type { Store } from '../../store/store.ts';
@@ -37,5 +38,7 @@ export async function readView(
     readTo = Math.max(readTo, offset);
     if (next === null) return readTo;
     after = next;
+    // The embedded engine answers within the tick.
+    await nextIteration();
   }
 }
