@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { writeContext } from '../../src/core/changes/write-context.ts';
-import type { GroupEvent } from '../../src/presence/presence-store.ts';
+import type { Json } from '../../src/values/json.ts';
 import { BY_TEST } from '../support/origin.ts';
 import { ReaderModel } from './reader-model.ts';
 import type { SimulatedSink } from './simulated-sink.ts';
@@ -21,10 +21,10 @@ const shownBy = ({ parser }: SimulatedSink) =>
     .map(({ id }) => id);
 
 /** A durable update of the user `a` that the store does not have. */
-const durableUpdate = ({ clock }: StreamWorld): GroupEvent => ({
-  type: 'durable',
+const durableUpdate = ({ clock }: StreamWorld) => ({
+  type: 'durable' as const,
   userId: 'a',
-  location: '{"page":"1"}',
+  location: '{"page":"1"}' as Json,
   at: clock.now(),
   from: null,
 });
@@ -109,6 +109,31 @@ describe('the presence that a stream shows', () => {
       await world.put('b', { location: { page: '1' }, durable: true });
       await world.until('the other', () => sink.changes.some(({ data }) => data.id === 'b'));
       assert.deepEqual(shownBy(sink), ['b']);
+    }));
+
+  test('of the latest 10,000 removed users durable updates are compared with the store, also of one who was removed before', () =>
+    withStreams({ users: ['a', 'b'] }, async (world) => {
+      const sink = await world.open();
+      const { presence, store } = world.engine;
+      const remove = (userIds: readonly string[]) =>
+        presence.removeUsers(world.scope, userIds, world.clock.now());
+      const others = manyUsers(9_999);
+      for (const userIds of [['a'], others, ['a'], ['z']]) await remove(userIds);
+      await world.pass(1);
+      const { durablePresence } = store;
+      const list = durablePresence.list.bind(durablePresence);
+      let compared = 0;
+      durablePresence.list = (...reading) => {
+        compared += 1;
+        return list(...reading);
+      };
+      const update = durableUpdate(world);
+      for (const userId of [...others.slice(0, 1), 'a'])
+        await presence.publish(world.scope, { ...update, userId }, world.clock.now());
+      await world.put('b', { location: { page: '1' }, durable: true });
+      await world.until('the other', () => sink.changes.some(({ data }) => data.id === 'b'));
+      assert.deepEqual(shownBy(sink), ['b']);
+      assert.equal(compared, 1);
     }));
 
   test('the durable location of a user who is a member again when the removal is published is shown', () =>

@@ -80,16 +80,24 @@ export class GroupChanges {
   #afterRemoval(events: readonly NumberedEvent[]): DurableSet[] {
     const found: DurableSet[] = [];
     for (const [, event] of events) {
-      if (event.type === 'usersRemoved') for (const id of event.userIds) this.#removed.add(id);
+      if (event.type === 'usersRemoved') this.#addRemoved(event.userIds);
       else if (event.type === 'groupRemoved') this.#isGroupRemoved = true;
       else if (event.type === 'durable' && (this.#isGroupRemoved || this.#removed.has(event.userId)))
         found.push(event);
+    }
+    return found;
+  }
+
+  #addRemoved(userIds: readonly string[]): void {
+    for (const id of userIds) {
+      // A user who was removed before is the latest again.
+      this.#removed.delete(id);
+      this.#removed.add(id);
     }
     for (const id of this.#removed) {
       if (this.#removed.size <= REMOVED_MAX) break;
       this.#removed.delete(id);
     }
-    return found;
   }
 
   /**
