@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { metricsText } from '../../src/metrics/metrics-text.ts';
 import { manyUsers, withStreams } from './stream-world.ts';
+import { snapshots } from './watched-presence.ts';
 
 describe('the readers of one filter', () => {
   test('all readers of a filter are sent the same bytes', () =>
@@ -82,6 +83,23 @@ describe('the readers of one filter', () => {
         await nextIteration();
       }
       await world.until('everything', () => sinks.every((sink) => sink.changes.length === 40));
+    }));
+
+  test('events that are being sent when the order of events is lost are not sent to readers who have the new snapshot', () =>
+    withStreams({}, async (world) => {
+      const ids = manyUsers(300);
+      await world.seed(ids);
+      const sinks = await Promise.all(Array.from({ length: 200 }, () => world.open()));
+      // They come in one event-loop tick, so they are one text, which a few readers are sent in each tick.
+      for (const id of ids) await world.move(id, 'x'.repeat(900));
+      await world.until('some of them', () => sinks.some(({ changes }) => changes.length > 0));
+      assert.ok(sinks.some(({ changes }) => changes.length === 0));
+      // The lease of the watch runs out unnoticed, as when a machine sleeps, and all presence expires.
+      world.clock.jump(120_000);
+      await world.move('u10000', '1');
+      await world.until('new snapshots', () => sinks.every((sink) => snapshots(sink) === 2));
+      await world.pass(10);
+      assert.ok(sinks.every(({ parser }) => parser.events.at(-1)?.type === 'snapshot'));
     }));
 
   test('no event waits longer than ROLLCALL_PRESENCE_MERGE_MS, and with 0 none waits', async () => {
