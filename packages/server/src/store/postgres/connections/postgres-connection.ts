@@ -85,7 +85,6 @@ export class PostgresConnection implements AsyncDisposable {
   #checkedAt = performance.now();
   /** Why it can be used no more. */
   #end: StoreUnavailableError | null = null;
-  #isReplaced = false;
   /** Called once, when the connection has ended for whatever reason, or takes no new callers. */
   onEnd: () => void = () => {};
 
@@ -186,8 +185,7 @@ export class PostgresConnection implements AsyncDisposable {
    */
   #replaceSession(): void {
     const isYoung = performance.now() - this.#openedAt < READ_ONLY_MIN_AGE_MS;
-    if (isYoung || this.#isReplaced || this.#end !== null) return;
-    this.#isReplaced = true;
+    if (isYoung || this.#end !== null) return;
     this.onEnd();
     this.onEnd = () => {};
     setTimeout(() => void this.close(), CLOSE_LIMIT_MS);
