@@ -56,7 +56,7 @@ test('a reader whose channel is closed while its snapshot is made gets the event
     }
   }));
 
-test('of filters without readers the latest 100 are stored, and an older one is read again for its next reader', () =>
+test('the latest 100 filters without readers are stored, and an older one is read again for its next reader', () =>
   withStreams({ users: ['a'] }, async (world) => {
     await world.open();
     for (let page = 1; page <= 101; page += 1) (await world.open(filterOf(page))).onEnd();

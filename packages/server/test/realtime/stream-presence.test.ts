@@ -111,7 +111,7 @@ describe('the presence that a stream shows', () => {
       assert.deepEqual(shownBy(sink), ['b']);
     }));
 
-  test('of the latest 10,000 removed users durable updates are compared with the store, also of one who was removed before', () =>
+  test('a late durable update of the latest 10,000 removed users is compared with the store, also of one who was removed before', () =>
     withStreams({ users: ['a', 'b'] }, async (world) => {
       const sink = await world.open();
       const { presence, store } = world.engine;
