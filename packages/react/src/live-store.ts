@@ -25,6 +25,9 @@ export class LiveStore<State> implements Observable<State> {
   readonly #isNeeded: (state: State) => boolean;
   readonly #listeners = new Set<() => void>();
   #state: State;
+  /** The state that has been published. */
+  #shown: State;
+  #publishing: ReturnType<typeof setTimeout> | undefined;
   #running: AbortController | null = null;
   #actions: unknown;
   #linger: ReturnType<typeof setTimeout> | undefined;
@@ -39,10 +42,11 @@ export class LiveStore<State> implements Observable<State> {
     this.initial = initial;
     this.#isNeeded = isNeeded;
     this.#state = initial;
+    this.#shown = initial;
     this.#source = source;
   }
 
-  get = (): State => this.#state;
+  get = (): State => this.#shown;
 
   get isUsed(): boolean {
     return this.#listeners.size > 0 || this.#running !== null || this.#isNeeded(this.#state);
@@ -62,12 +66,16 @@ export class LiveStore<State> implements Observable<State> {
     };
   };
 
-  /** Changes the state, and publishes it when it is another one. */
+  #publish = (): void => {
+    this.#publishing = undefined;
+    this.#shown = this.#state;
+    for (const listener of this.#listeners) listener();
+  };
+
+  /** Changes the state, and publishes it at once. */
   set = (change: (state: State) => State): void => {
-    const next = change(this.#state);
-    if (Object.is(next, this.#state)) return;
-    this.#state = next;
-    for (const listener of [...this.#listeners]) listener();
+    this.#state = change(this.#state);
+    this.#publish();
   };
 
   /** What all components do with the store, such as loading pages: made once, and it goes on when one of them is gone. */
@@ -89,7 +97,10 @@ export class LiveStore<State> implements Observable<State> {
     const running = new AbortController();
     this.#running = running;
     const set: typeof this.set = (change) => {
-      if (!running.signal.aborted) this.set(change);
+      if (running.signal.aborted) return;
+      this.#state = change(this.#state);
+      // Events can come faster than they are rendered: those that have come meanwhile are rendered together.
+      this.#publishing ??= setTimeout(this.#publish);
     };
     void this.#source(set, running.signal).then(
       (isDone) => {

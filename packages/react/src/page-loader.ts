@@ -25,9 +25,10 @@ export function pageLoader<Item, State extends PagedState<unknown>>(
 ): () => Promise<void> {
   let loading: Promise<void> | null = null;
   const load = async () => {
+    // Published first, so that the page follows everything that has come.
+    store.set((state) => ({ ...state, missed: state.token === null ? null : [] }));
     const { token } = store.get();
     if (token === null) return;
-    store.set((state) => ({ ...state, missed: [] }));
     const page = await list.page({ limit, token }).catch((error) => {
       store.set((state) => ({ ...state, missed: null }));
       throw error;

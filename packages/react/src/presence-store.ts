@@ -32,8 +32,6 @@ export interface GroupPresence {
   readonly users: readonly PresentUser[];
   /** Why the group cannot be watched: for example, the user is no longer a member. */
   readonly error: RollcallError | null;
-  /** Whether nothing has been received yet. */
-  readonly isLoading: boolean;
 }
 
 /** Which presence, in which group. Without `groupID`, the group is the provider's or the token's. */
@@ -41,7 +39,7 @@ export interface PresenceOptions extends PresenceFilter {
   readonly groupID?: string | undefined;
 }
 
-const NOTHING_READ: GroupPresence = { users: [], error: null, isLoading: true };
+const NOTHING_READ: GroupPresence = { users: [], error: null };
 
 /** The presence of a group, from one stream for all components that show it. */
 export function presenceStore(
@@ -56,10 +54,10 @@ export function presenceStore(
       for await (const event of client.presence.watch({ ...options, expand: 'data,user', signal })) {
         state = presenceAfter(state, event);
         const users = usersOf(state, shown);
-        set(() => ({ users, error: null, isLoading: false }));
+        set(() => ({ users, error: null }));
       }
     } catch (error) {
-      set(() => ({ users: [], error: error as RollcallError, isLoading: false }));
+      set(() => ({ users: [], error: error as RollcallError }));
     }
   });
 }

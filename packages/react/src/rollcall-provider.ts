@@ -32,5 +32,5 @@ export function useRollcall(): RollcallClient {
 export function useProvided(groupID?: string): Provided {
   const provided = useContext(Context);
   if (provided === null) throw new Error('this hook needs a <RollcallProvider client={…}> around it');
-  return groupID === undefined ? provided : { client: provided.client, groupID };
+  return groupID === undefined ? provided : { ...provided, groupID };
 }

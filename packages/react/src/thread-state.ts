@@ -47,14 +47,13 @@ function stateAfter(state: ThreadState, event: MessagesEvent<ViewerThread>): Thr
     case 'snapshot': {
       const ids = new Set(event.messages.map(({ id }) => id));
       const unsent = state.messages.filter((message) => isUnsent(message) && !ids.has(message.id));
+      // A page that was requested before does not follow it.
       return {
+        ...UNREAD_THREAD,
         thread: event.thread,
         messages: [...event.messages.map(sent), ...unsent],
         isLoading: false,
-        error: null,
         token: event.pagination.token,
-        // A page that was requested before does not follow it.
-        missed: null,
       };
     }
     case 'thread':

@@ -15,12 +15,12 @@ function usePresenceStore(options: PresenceOptions) {
   return presenceStore(client, { ...options, groupID });
 }
 
+/** Of other values, the same ones need no comparison: one is as good as the other. */
 const isSameList: IsEqual<unknown> = (a, b) =>
-  Object.is(a, b) ||
-  (Array.isArray(a) &&
-    Array.isArray(b) &&
-    a.length === b.length &&
-    a.every((item, at) => Object.is(item, b[at])));
+  Array.isArray(a) &&
+  Array.isArray(b) &&
+  a.length === b.length &&
+  a.every((item, at) => Object.is(item, b[at]));
 
 /**
  * The other users who are present, in order of ID. With `select`, what it returns of them; the component renders again only

@@ -18,7 +18,7 @@ export function useStore<State, Selected>(
   const [get, getServer] = useMemo(() => {
     let last: { state: State; value: Selected } | null = null;
     const selection = (state: State): Selected => {
-      if (last !== null && Object.is(last.state, state)) return last.value;
+      if (last !== null && last.state === state) return last.value;
       const value = select(state);
       const before = last ?? shown.current;
       const stable = before !== null && isEqual(before.value, value) ? before.value : value;

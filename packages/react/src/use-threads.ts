@@ -54,8 +54,7 @@ const activityOf = (thread: ViewerThread) => thread.lastMessageTimestamp ?? thre
 /** The state after an event of the stream. A pure function. */
 function threadsAfter(state: ThreadsState, event: ThreadsEvent<ViewerThread>): ThreadsState {
   if (event.type === 'snapshot') {
-    const { threads, pagination } = event;
-    return { threads, isLoading: false, error: null, token: pagination.token, missed: null };
+    return { ...UNREAD, threads: event.threads, isLoading: false, token: event.pagination.token };
   }
   const id = event.type === 'thread' ? event.thread.id : event.id;
   const others = state.threads.filter((thread) => thread.id !== id);

@@ -1,3 +1,4 @@
+/** The state that components share. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
@@ -5,6 +6,7 @@ import type { RollcallClient } from '@rollcall/client';
 import { StatusOfConnections } from '../../client/src/connection-status.ts';
 import { RollcallError } from '../../client/src/index.ts';
 import { storeOf } from '../src/client-stores.ts';
+import { LiveStore } from '../src/live-store.ts';
 
 /** A store whose first readings fail, each with a `Retry-After` of so many milliseconds. */
 function storeThatFails(status: StatusOfConnections, ...retryAfterMs: readonly number[]) {
@@ -35,6 +37,7 @@ test('what could not be read while the connection was lost is read as soon as th
   status.report(connection, 'reconnecting');
   status.report(connection, 'open');
   await nextIteration();
+  context.mock.timers.tick(1);
   assert.equal(store.get(), 'read');
 });
 
@@ -50,6 +53,7 @@ test('what could not be read is read again after a delay, however many component
     context.mock.timers.tick(2_000);
   }
   await nextIteration();
+  context.mock.timers.tick(1);
   assert.equal(store.get(), 'read');
   unsubscribe();
 });
@@ -73,5 +77,31 @@ test('what could not be read is not read while no component uses it, and at once
   // The store has ended by then, and its delay with it.
   context.mock.timers.tick(1_100);
   await use();
+  context.mock.timers.tick(1);
   assert.equal(store.get(), 'read');
+});
+
+test('events that come faster than they are rendered are published together, and a change of the page at once', async (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] });
+  const released = Promise.withResolvers<void>();
+  const store = new LiveStore<readonly string[]>(
+    [],
+    async (set) => {
+      for (const event of ['a', 'b']) {
+        set((state) => [...state, event]);
+        await released.promise;
+      }
+      return true;
+    },
+    () => false,
+  );
+  const published: (readonly string[])[] = [];
+  store.subscribe(() => published.push(store.get()));
+  released.resolve();
+  await nextIteration();
+  assert.deepEqual(published, []);
+  context.mock.timers.tick(1);
+  assert.deepEqual(published, [['a', 'b']]);
+  store.set((state) => [...state, 'draft']);
+  assert.deepEqual(published.slice(1), [['a', 'b', 'draft']]);
 });
