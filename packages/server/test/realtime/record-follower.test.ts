@@ -87,7 +87,7 @@ test('each reading of a long record is in an event-loop tick of its own', () => 
   });
 });
 
-test('of very many members who left a group, a bounded number is named, and all of the group counts as changed', () => {
+test('when very many members leave a group, a bounded number is named, and all of the group counts as changed', () => {
   const left = (count: number): TopicChanges => {
     const byTopic = new Map<Topic, TopicChanges>();
     const ids = numbered('u', count);
