@@ -11,7 +11,8 @@ const STORES = new WeakMap<RollcallClient, Map<string, AnyStore>>();
 /** A store without a subscriber for so long is of something that is not shown any more, or of a rendering that React gave up. */
 const UNUSED_MS = 10_000;
 
-const isForgotten = ({ isUsed, idleSince }: AnyStore) => !isUsed && Math.abs(Date.now() - idleSince) > UNUSED_MS;
+const isForgotten = ({ isUsed, idleSince }: AnyStore) =>
+  !isUsed && Math.abs(Date.now() - idleSince) > UNUSED_MS;
 
 /**
  * The store of a client under a key, so that all components share one stream. Memory: the stores in use, those that were

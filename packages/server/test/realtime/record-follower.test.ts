@@ -64,7 +64,7 @@ test('each reading of a long record is in an event-loop tick of its own', () => 
     const onChanges = (_topic: Topic, { users }: TopicChanges) => {
       for (const id of users) left.add(id);
     };
-    record.follow(project, [presenceTopic('g')], { onChanges, onGap: assert.fail });
+    record.follow(project, [presenceTopic('g')], { onChanges, onGap: () => assert.fail() });
     await record.begun(project);
     await groups.put(project, 'g', { members: [] }, { ...BY_TEST, now: clock.now(), revision: 'r' });
     let ticks = 0;
