@@ -228,3 +228,65 @@ describe('what is recorded of a followed group', () => {
       assert.equal(viewers[1]?.ended, null);
     }));
 });
+
+/** A user who arrives and is set deleted at once: one process has read that before it applies the arrival, the other one has not. */
+async function withHiddenArrival(
+  use: (world: StreamWorld, before: SimulatedSink, hub: number) => Promise<void>,
+) {
+  await withStreams(
+    { mergeMs: 0, writesPerSecond: [undefined, undefined], users: ['a', 'b'] },
+    async (world) => {
+      const sinks = [await world.open({}, undefined, 0), await world.open({}, undefined, 1)];
+      // So nothing was opened lately.
+      await world.pass(12);
+      const { eligibility } = world.engine.store;
+      const filter = eligibility.filter.bind(eligibility);
+      const [called, deleted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      let calls = 0;
+      eligibility.filter = async (...users) => {
+        calls += 1;
+        if (calls === 2) {
+          called.resolve();
+          await deleted.promise;
+        }
+        return filter(...users);
+      };
+      await world.move('a', '1');
+      await called.promise;
+      await world.until('the arrival', () => sinks.some((sink) => shown(sink) === 'a'));
+      await setUser(world, 'a', 'deleted');
+      deleted.resolve();
+      await world.until('the departure', () => sinks.every(({ changes }) => changes.length > 0));
+      const hub = sinks.findIndex((sink) => shown(sink) === '');
+      await use(world, sinks[1 - hub] as SimulatedSink, hub);
+    },
+  );
+}
+
+const shownAfter = (before: SimulatedSink, back: SimulatedSink) =>
+  ReaderModel.of([...before.parser.events, ...back.parser.events])
+    .entries()
+    .map(({ id }) => id)
+    .join();
+
+describe('a reader who comes from a process that has not noticed a change yet', () => {
+  test('a reader who resumes before the event of a change on a process that has shown it already gets a snapshot with the event', () =>
+    withHiddenArrival(async (world, before, hub) => {
+      before.onEnd();
+      const { events, lastEventId } = before.parser;
+      assert.equal(events.at(-1)?.data.id, 'a');
+      const back = await world.open({}, lastEventId, hub);
+      await world.pass(3);
+      await world.until('the end of the presence', () => shownAfter(before, back) === '');
+    }));
+
+  test('a reader who resumes after the event of a change on a process that had shown it before gets a snapshot', () =>
+    withHiddenArrival(async (world, before, hub) => {
+      const { lastEventId } = before.parser;
+      const events = [...before.parser.events];
+      await world.pass(3);
+      const back = await world.open({}, lastEventId, hub);
+      const known = () => ReaderModel.of([...events, ...back.parser.events]).entries();
+      await world.until('the end of the presence', () => known().length === 0);
+    }));
+});

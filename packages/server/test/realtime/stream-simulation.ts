@@ -62,17 +62,23 @@ export class StreamSimulation {
   /** The number of readers that resumed without a snapshot. */
   resumed = 0;
   readonly #isExpanded: boolean;
+  readonly #isDelayed: boolean;
 
-  /** @param isExpanded whether users have names, connections and data, and readers may be shown them */
-  constructor(world: StreamWorld, random: Random, isExpanded = false) {
+  /**
+   * @param isExpanded whether users have names, connections and data, and readers may be shown them
+   * @param isDelayed whether the processes read the Store at different times after an event, so that they may find different states
+   */
+  constructor(world: StreamWorld, random: Random, { isExpanded = false, isDelayed = false } = {}) {
     this.#world = world;
     this.#random = random;
     this.#isExpanded = isExpanded;
+    this.#isDelayed = isDelayed;
   }
 
   /** @throws Error that names the round in which a stream shows something wrong */
   async run(rounds: number): Promise<void> {
     await this.#world.seed(USERS);
+    if (this.#isDelayed) this.#delayReadings();
     for (let round = 0; round < rounds; round += 1) {
       try {
         await this.#round();
@@ -80,6 +86,17 @@ export class StreamSimulation {
         throw new Error(`round ${round}: ${cause instanceof Error ? cause.message : cause}`, { cause });
       }
     }
+  }
+
+  #delayReadings(): void {
+    const { eligibility, users, durablePresence } = this.#world.engine.store;
+    const delay = async () => {
+      for (let ticks = this.#random.below(6); ticks > 3; ticks -= 1) await nextIteration();
+    };
+    const [filter, listByIds, list] = [eligibility.filter, users.listByIds, durablePresence.list];
+    eligibility.filter = (...of) => delay().then(() => filter.apply(eligibility, of));
+    users.listByIds = (...of) => delay().then(() => listByIds.apply(users, of));
+    durablePresence.list = (...of) => delay().then(() => list.apply(durablePresence, of));
   }
 
   async #round(): Promise<void> {

@@ -28,6 +28,14 @@ interface Hidden {
 const NONE_HIDDEN: Hidden = { all: [], ephemeral: [] };
 /** Of so many removed users durable updates are compared with the Store. */
 const REMOVED_MAX = 10_000;
+/** The events upon which the Store is read. */
+const READS_STORE: ReadonlySet<PresenceEvent['type']> = new Set([
+  'users',
+  'usersRemoved',
+  'group',
+  'groupRemoved',
+  'profiles',
+]);
 const NONE_ENDED: ReadonlySet<DurableSet> = new Set();
 const NO_DURABLE = new Map<Channel, readonly ReaderEvent[]>();
 
@@ -70,6 +78,7 @@ export class GroupChanges {
       const changing = this.#change(event);
       const change = changing instanceof Promise ? await changing : changing;
       this.#state.offset = offset;
+      if (READS_STORE.has(event.type)) this.#state.storeReadAt = offset;
       this.#record(numbered === last && hidden !== NONE_HIDDEN ? this.#hide(change, hidden) : change);
       const after = afterEach(event);
       if (after !== null) await after;

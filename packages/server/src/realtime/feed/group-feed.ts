@@ -206,7 +206,8 @@ export class GroupFeed implements Follower {
     if (!channel.isOpen) return;
     const resumed = missed === null ? null : resume(missed, channel, this.#state);
     const opening = resumed?.opening ?? (await channel.snapshot());
-    if (session.ending === null) session.join(channel, opening, resumed?.knownTo);
+    const from = resumed && { knownTo: resumed.knownTo, at: this.#parts.clock.now() };
+    if (session.ending === null) session.join(channel, opening, from);
   }
 
   /**
@@ -240,6 +241,8 @@ export class GroupFeed implements Follower {
         return this.#afterChangedAccess(null);
       case 'groupRemoved':
         return this.#afterRemoval();
+      case 'profiles':
+        return this.#reopenResumed(({ view }) => view.showsUsers);
       default:
         return null;
     }
@@ -258,14 +261,14 @@ export class GroupFeed implements Follower {
   }
 
   /**
-   * Gives readers who resumed a snapshot. A channel that was opened between a change in the Store and its event has the
-   * change already, and no event for it; a reader who had resumed by then does not have the change.
+   * Gives readers who resumed a snapshot. A channel that has read the Store between a change and its event has the change
+   * already, and no event for it; a reader who resumed from another process by then does not have the change.
    */
-  async #reopenResumed(): Promise<void> {
-    const now = this.#parts.clock.now();
+  async #reopenResumed(isConcerned = (_: Channel) => true): Promise<void> {
+    const since = this.#parts.clock.now() - EVENT_DELAY_MAX_MS;
     for (const channel of this.#channels) {
-      if (!channel.isOpen || now - channel.openedAt >= EVENT_DELAY_MAX_MS) continue;
-      const resumed = [...channel.readers].filter(({ isResumed }) => isResumed);
+      if (!channel.isOpen || !isConcerned(channel)) continue;
+      const resumed = [...channel.readers].filter(({ resumedAt }) => resumedAt !== null && resumedAt > since);
       if (resumed.length > 0) await channel.reopen(resumed);
     }
   }
@@ -282,7 +285,7 @@ export class GroupFeed implements Follower {
   /** Resolves when the channel is open, or could not be opened. */
   #open(channel: Channel): Promise<void> {
     const opening = this.#parts.reads.run(this.#state.scope.project, () =>
-      openChannel(this.#parts, this.#state, channel, (task) => this.#followed.inOrder(task)),
+      openChannel(this.#parts.store, this.#state, channel, (task) => this.#followed.inOrder(task)),
     );
     channel.ready = opening;
     return opening.catch((error) => {

@@ -37,6 +37,7 @@ export class StreamSession extends Session<StreamRequest> implements ChannelRead
   #offset = 0;
   /** Up to this offset the reader may have some of the later events, so events are not merged. */
   #knownTo = NOTHING;
+  #resumedAt: number | null = null;
   /** The network has not taken the last piece, and reports when it has. */
   #isWaiting = false;
   /** The network did not take what was written: the reader gets what it missed merged. */
@@ -57,8 +58,8 @@ export class StreamSession extends Session<StreamRequest> implements ChannelRead
     return this.#channel?.lagging.has(this) !== false;
   }
 
-  get isResumed(): boolean {
-    return this.#knownTo !== NOTHING;
+  get resumedAt(): number | null {
+    return this.#resumedAt;
   }
 
   /** Whether the reader waits for a snapshot, and the network takes one. */
@@ -67,15 +68,16 @@ export class StreamSession extends Session<StreamRequest> implements ChannelRead
   }
 
   /** Joins the readers of a channel. Nothing is sent before {@link start}. */
-  join(channel: Channel, opening: Opening, knownTo = NOTHING): void {
+  join(channel: Channel, opening: Opening, resumed: { knownTo: number; at: number } | null): void {
     this.#channel = channel;
     channel.readers.add(this);
-    this.#open(channel, opening, knownTo);
+    this.#open(channel, opening, resumed?.knownTo);
+    this.#resumedAt = resumed?.at ?? null;
   }
 
   reopen(opening: Opening): void {
     if (this.rest !== null || this.#channel === null) this.#lose();
-    else this.#open(this.#channel, opening, NOTHING);
+    else this.#open(this.#channel, opening);
   }
 
   take(batch: Batch): void {
@@ -185,9 +187,10 @@ export class StreamSession extends Session<StreamRequest> implements ChannelRead
     this.resume();
   }
 
-  #open(channel: Channel, { text, offset }: Opening, knownTo: number): void {
+  #open(channel: Channel, { text, offset }: Opening, knownTo = NOTHING): void {
     this.#offset = offset;
     this.#knownTo = knownTo;
+    this.#resumedAt = null;
     this.#isLost = false;
     channel.lagging.add(this);
     this.#begin(text);

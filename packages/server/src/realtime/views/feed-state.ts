@@ -19,6 +19,8 @@ export class FeedState {
   readonly counts: StreamCounts;
   epoch = '';
   offset = 0;
+  /** The last event upon which the Store was read. Another process may have read a later state, or an earlier one. */
+  storeReadAt = 0;
   view = new GroupView();
   readonly durable = new DurableLocations();
   /** The latest durable location of each visible user, whatever the filters of the channels show. */
@@ -40,6 +42,7 @@ export class FeedState {
   begin({ epoch, offset, checksum }: PresencePosition): void {
     this.epoch = epoch;
     this.offset = offset;
+    this.storeReadAt = offset;
     this.view = new GroupView();
     this.profiles.restart();
     this.unfiltered.replaceDurable(new Map());
