@@ -9,8 +9,11 @@ const SEEDS =
   process.env.ROLLCALL_TEST_SEED === undefined
     ? [59, 115, 126, 136]
     : [Number(process.env.ROLLCALL_TEST_SEED)];
-/** In 303 streams open between durable updates and their events, 506 resumes, and 516 merges arrivals away. */
-const EXPANDED_SEEDS = process.env.ROLLCALL_TEST_SEED === undefined ? [303, 506, 516] : SEEDS;
+/**
+ * In 303 streams open between durable updates and their events, 506 resumes, and 516 merges arrivals away. In 22 a user leaves and comes
+ * back with another name within merged events, and in 29 one arrives among events after which texts are dropped.
+ */
+const EXPANDED_SEEDS = process.env.ROLLCALL_TEST_SEED === undefined ? [303, 506, 516, 22, 29] : SEEDS;
 /** In 23 a reader goes on with the name of a user that another process had read before it was changed. */
 const DELAYED_SEEDS = process.env.ROLLCALL_TEST_SEED === undefined ? [23, 41] : SEEDS;
 const BOUNDED_SEEDS = 2;

@@ -17,8 +17,8 @@ export interface Opening {
 
 /** A reader of a channel. None of these throws. */
 export interface ChannelReader {
-  /** When the reader resumed, which may not have had what the channel had by then; null after a snapshot. */
-  readonly resumedAt: number | null;
+  /** The reader resumed, and may not have what the channel had when the reader joined. */
+  readonly isResumed: boolean;
   take(batch: Batch): void;
   /** Continues where the network stopped taking bytes. */
   resume(): void;

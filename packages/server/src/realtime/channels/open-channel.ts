@@ -1,3 +1,4 @@
+import type { Clock } from '../../core/clock.ts';
 import type { Store } from '../../store/store.ts';
 import { type LatestLocations, readAllDurable, readDurable } from '../views/durable-reading.ts';
 import type { FeedState } from '../views/feed-state.ts';
@@ -11,7 +12,7 @@ type InOrder = (task: () => Promise<void>) => Promise<void>;
  * meanwhile. Users whose locations they change are read again in the end, while the state does not change.
  */
 export async function openChannel(
-  store: Store,
+  { store, clock }: { readonly store: Store; readonly clock: Clock },
   state: FeedState,
   channel: Channel,
   inOrder: InOrder,
@@ -27,7 +28,7 @@ export async function openChannel(
     if (channel.view.showsUsers) state.profiles.need();
     await state.profiles.read(store, state.scope, [...state.profiles.unknown(state.userIds()), ...early]);
     channel.view.replaceDurable(latest);
-    channel.restart();
+    channel.restart(clock.now());
     if (channel.readers.size > 0) await channel.reopen();
   });
 }

@@ -56,8 +56,7 @@ export function resume(
   const { offset } = position;
   if (state.isOwnPast(position) === false) return null;
   const isCovered = events.length === 0 && channel.covers(offset);
-  // The reader may come from a process that had not read a change of the Store by then, for which the channel has no event.
-  if (isCovered && offset < state.storeReadAt) return null;
+  if (isCovered && offset < state.aheadAt) return null;
   const to = Math.max(offset, isCovered ? channel.sentTo : Math.min(head, state.offset));
   const isWhole = isCovered || events.length >= Math.min(head, to) - offset;
   if (!isWhole || !channel.covers(to)) return null;

@@ -41,6 +41,9 @@ function net(userId: string, entries: readonly Entry[], showsData: boolean): Rea
   /** The last name and picture, which an arrival can have too. */
   let profile: Profile | null = null;
   let isRenamed = false;
+  let hasLeft = false;
+  /** Whether the user came back, perhaps with another name. */
+  let isBack = false;
   for (const { event } of entries) {
     if (event.type === 'durable' || (event.type === 'departed' && event.isDurable)) durable = event;
     else if (event.type === 'user') {
@@ -48,13 +51,18 @@ function net(userId: string, entries: readonly Entry[], showsData: boolean): Rea
       profile = event.user;
     } else {
       follow(visits, event);
-      if (event.type === 'arrived') profile = event.user;
+      if (event.type === 'departed') hasLeft = true;
+      if (event.type !== 'arrived') continue;
+      profile = event.user;
+      isBack ||= hasLeft;
     }
   }
   const events = ephemeralEvents(userId, [...visits.values()], profile);
   const data = showsData ? dataEvents(userId, [...visits.values()]) : [];
-  // The durable location remains of a user whose arrival, with name and picture, is merged with the departure.
-  const hasProfile = isRenamed || (durable?.type === 'durable' && !events.some(isArrival));
+  // The arrival has name and picture, and is merged with the departure: of a user who came back, or whose durable location remains.
+  const remains =
+    durable?.type === 'durable' || (isBack && [...visits.values()].some(({ isThere }) => isThere));
+  const hasProfile = isRenamed || (remains && !events.some(isArrival));
   const user = profile !== null && hasProfile ? { type: 'user' as const, userId, user: profile } : null;
   return [...events, ...data, durable, user].filter((event) => event !== null);
 }

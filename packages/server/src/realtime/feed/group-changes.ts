@@ -26,16 +26,8 @@ interface Hidden {
 }
 
 const NONE_HIDDEN: Hidden = { all: [], ephemeral: [] };
-/** Of so many removed users durable updates are compared with the Store. */
+/** Of so many removed users durable updates are compared with the Store, and so many hidden users are stored. */
 const REMOVED_MAX = 10_000;
-/** The events upon which the Store is read. */
-const READS_STORE: ReadonlySet<PresenceEvent['type']> = new Set([
-  'users',
-  'usersRemoved',
-  'group',
-  'groupRemoved',
-  'profiles',
-]);
 const NONE_ENDED: ReadonlySet<DurableSet> = new Set();
 const NO_DURABLE = new Map<Channel, readonly ReaderEvent[]>();
 
@@ -51,6 +43,10 @@ export class GroupChanges {
   #ended: ReadonlySet<DurableSet> = NONE_ENDED;
   /** Users who were removed, the latest last, until a durable location of theirs is stored again. */
   readonly #removed = new Set<string>();
+  /** Users with a durable location who may not be seen, the latest last, until an event names them. */
+  readonly #hidden = new Set<string>();
+  /** Whether the event that is being applied is of a change that was shown before. */
+  #isAhead = false;
   #isGroupRemoved = false;
 
   constructor(store: Store, state: FeedState, channels: ChannelSet) {
@@ -75,10 +71,11 @@ export class GroupChanges {
     const last = events.at(-1);
     for (const numbered of events) {
       const [offset, event] = numbered;
+      this.#isAhead = false;
       const changing = this.#change(event);
       const change = changing instanceof Promise ? await changing : changing;
       this.#state.offset = offset;
-      if (READS_STORE.has(event.type)) this.#state.storeReadAt = offset;
+      if (this.#isAhead) this.#state.aheadAt = offset;
       this.#record(numbered === last && hidden !== NONE_HIDDEN ? this.#hide(change, hidden) : change);
       const after = afterEach(event);
       if (after !== null) await after;
@@ -89,24 +86,12 @@ export class GroupChanges {
   #afterRemoval(events: readonly NumberedEvent[]): DurableSet[] {
     const found: DurableSet[] = [];
     for (const [, event] of events) {
-      if (event.type === 'usersRemoved') this.#addRemoved(event.userIds);
+      if (event.type === 'usersRemoved') for (const id of event.userIds) addLatest(this.#removed, id);
       else if (event.type === 'groupRemoved') this.#isGroupRemoved = true;
       else if (event.type === 'durable' && (this.#isGroupRemoved || this.#removed.has(event.userId)))
         found.push(event);
     }
     return found;
-  }
-
-  #addRemoved(userIds: readonly string[]): void {
-    for (const id of userIds) {
-      // A user who was removed before is the latest again.
-      this.#removed.delete(id);
-      this.#removed.add(id);
-    }
-    for (const id of this.#removed) {
-      if (this.#removed.size <= REMOVED_MAX) break;
-      this.#removed.delete(id);
-    }
   }
 
   /**
@@ -196,6 +181,7 @@ export class GroupChanges {
     if (!profiles.isNeeded) return { ephemeral: [], durable: NO_DURABLE };
     const present = userIds.filter((id) => this.#state.has(id));
     const changed = await profiles.read(this.#store, scope, present);
+    this.#isAhead = changed.length < present.length;
     const users = changed.map((userId) => ({
       ...{ type: 'user' as const, userId },
       user: profiles.get(userId) as Profile,
@@ -230,6 +216,8 @@ export class GroupChanges {
   async #reread(named: readonly string[] | null, isRemoval: boolean): Promise<GroupChange> {
     const { view } = this.#state;
     const userIds = named ?? this.#state.userIds();
+    const located = userIds.filter((id) => this.#state.unfiltered.durableOf(id) !== null);
+    const unchanged = new Set(userIds.filter((id) => this.#state.has(id) || this.#hidden.delete(id)));
     const ephemeral = isRemoval ? userIds.flatMap((id) => view.remove(id)) : [];
     this.#markStale(named);
     const visible = await this.#presentable(userIds);
@@ -242,11 +230,16 @@ export class GroupChanges {
     const durable = await this.#applyToViews(async (shown) => {
       const locations = await read(shown.filter.location);
       const ids = named ?? new Set([...shown.durableUserIds(), ...locations.keys()]);
-      return [...ids].flatMap((id) => [
+      const events = [...ids].flatMap((id) => [
         ...(isRemoval || !visible.has(id) ? shown.setDurable(id, null, 'removed') : []),
         ...shown.setDurable(id, locations.get(id) ?? null),
       ]);
+      for (const { userId } of events) unchanged.delete(userId);
+      return events;
     });
+    for (const { userId } of ephemeral) unchanged.delete(userId);
+    for (const id of located) if (!visible.has(id)) addLatest(this.#hidden, id);
+    this.#isAhead = unchanged.size > 0;
     return { ephemeral, durable };
   }
 
@@ -294,7 +287,7 @@ export class GroupChanges {
     const { view, unfiltered } = this.#state;
     const all = new Map(durable);
     for (const id of hidden.all) {
-      unfiltered.setDurable(id, null);
+      if (unfiltered.setDurable(id, null).length > 0) addLatest(this.#hidden, id);
       for (const channel of this.#channels.showingDurable()) {
         const events = channel.view.setDurable(id, null, 'removed');
         if (events.length > 0) all.set(channel, [...(all.get(channel) ?? []), ...events]);
@@ -338,3 +331,11 @@ export class GroupChanges {
 /** Whether an update between the latest known one and this one was never published: its process was killed, or could not publish. */
 const isAfterGap = ({ at, latestBefore }: DurableSet, latest: DurableLocation | null) =>
   latestBefore !== undefined && at > (latest?.at ?? 0) && latestBefore !== (latest?.at ?? null);
+
+/** Adds an ID as the latest one. Of more than {@link REMOVED_MAX} the earliest is dropped. */
+function addLatest(ids: Set<string>, id: string): void {
+  ids.delete(id);
+  ids.add(id);
+  const [earliest] = ids;
+  if (ids.size > REMOVED_MAX) ids.delete(earliest as string);
+}

@@ -106,7 +106,8 @@ export class GroupFeed implements Follower {
     const { presence, clock } = this.#parts;
     const { profiles, scope } = this.#state;
     if (!profiles.isNeeded) return;
-    const shown = userIds.filter((id) => this.#state.has(id));
+    // After what is being applied: a user who arrives with it may have been read before the change.
+    const shown = await this.#followed.inOrder(async () => userIds.filter((id) => this.#state.has(id)));
     if (shown.length > 0) await presence.publish(scope, { type: 'profiles', userIds: shown }, clock.now());
   }
 
@@ -160,8 +161,11 @@ export class GroupFeed implements Follower {
     const retained = idle.filter(isRecent).slice(-IDLE_MAX);
     if (retained.length === idle.length) return;
     for (const channel of idle) if (!retained.includes(channel)) this.#channels.close(channel);
-    if (!this.#channels.hasUsers) this.#state.profiles.drop();
     this.#state.pruneTexts();
+    void this.#followed.inOrder(async () => {
+      if (this.#channels.hasUsers) this.#state.pruneProfiles();
+      else this.#state.profiles.drop();
+    });
   }
 
   heartbeat(): void {
@@ -206,8 +210,7 @@ export class GroupFeed implements Follower {
     if (!channel.isOpen) return;
     const resumed = missed === null ? null : resume(missed, channel, this.#state);
     const opening = resumed?.opening ?? (await channel.snapshot());
-    const from = resumed && { knownTo: resumed.knownTo, at: this.#parts.clock.now() };
-    if (session.ending === null) session.join(channel, opening, from);
+    if (session.ending === null) session.join(channel, opening, resumed?.knownTo);
   }
 
   /**
@@ -242,7 +245,7 @@ export class GroupFeed implements Follower {
       case 'groupRemoved':
         return this.#afterRemoval();
       case 'profiles':
-        return this.#reopenResumed(({ view }) => view.showsUsers);
+        return this.#isAhead ? this.#reopenResumed() : null;
       default:
         return null;
     }
@@ -260,15 +263,21 @@ export class GroupFeed implements Follower {
     await this.#reopenResumed();
   }
 
+  /** Whether the last event was of a change that this process had shown before. */
+  get #isAhead(): boolean {
+    return this.#state.aheadAt === this.#state.offset;
+  }
+
   /**
-   * Gives readers who resumed a snapshot. A channel that has read the Store between a change and its event has the change
-   * already, and no event for it; a reader who resumed from another process by then does not have the change.
+   * Gives readers who resumed a snapshot. A channel that has read the Store between a change and its event, as each one that was opened
+   * then, has the change already, and no event for it; a reader who had resumed by then may not have the change.
    */
-  async #reopenResumed(isConcerned = (_: Channel) => true): Promise<void> {
-    const since = this.#parts.clock.now() - EVENT_DELAY_MAX_MS;
+  async #reopenResumed(): Promise<void> {
+    const now = this.#parts.clock.now();
     for (const channel of this.#channels) {
-      if (!channel.isOpen || !isConcerned(channel)) continue;
-      const resumed = [...channel.readers].filter(({ resumedAt }) => resumedAt !== null && resumedAt > since);
+      const isAhead = this.#isAhead || now - channel.openedAt < EVENT_DELAY_MAX_MS;
+      if (!channel.isOpen || !isAhead) continue;
+      const resumed = [...channel.readers].filter(({ isResumed }) => isResumed);
       if (resumed.length > 0) await channel.reopen(resumed);
     }
   }
@@ -285,7 +294,7 @@ export class GroupFeed implements Follower {
   /** Resolves when the channel is open, or could not be opened. */
   #open(channel: Channel): Promise<void> {
     const opening = this.#parts.reads.run(this.#state.scope.project, () =>
-      openChannel(this.#parts.store, this.#state, channel, (task) => this.#followed.inOrder(task)),
+      openChannel(this.#parts, this.#state, channel, (task) => this.#followed.inOrder(task)),
     );
     channel.ready = opening;
     return opening.catch((error) => {

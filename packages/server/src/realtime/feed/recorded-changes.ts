@@ -21,6 +21,8 @@ const USERS_NAMED_MAX = 2_000;
 const USERS_PER_EVENT = 1_000;
 /** Up to this many users are searched in the group. With more users, each user of the group is searched among them. */
 const USERS_FEW = 100;
+/** Readings of the record that wait while the group is read. With more, the group is read again. */
+const FOUND_MAX = 100;
 /** After so many attempts the group is read anew: its events do not come, or show something else than the Store. */
 const ATTEMPTS_MAX = 3;
 
@@ -61,6 +63,8 @@ interface Named {
 export class RecordedChanges implements RecordListener {
   readonly #parts: Parts;
   readonly #state: FeedState;
+  /** What the record had since the last run. */
+  #found: { readonly topic: Topic; readonly changes: TopicChanges }[] = [];
   #due: Concerned = new Set();
   /** Those of whom a name or picture was recorded. */
   #renamed = new Set<string>();
@@ -77,16 +81,12 @@ export class RecordedChanges implements RecordListener {
     this.#state = state;
   }
 
-  onChanges(topic: Topic, found: TopicChanges): void {
-    const { users, isOfGroup, position } = found;
-    const concerned = topic === USERS_TOPIC ? this.#known(found) : [...users];
-    const renamed = this.#state.profiles.isNeeded ? this.#shown(found.profiles) : [];
-    if (concerned.length + renamed.length === 0 && !isOfGroup) return;
-    this.#position = Math.max(this.#position, position);
-    this.#attempts = 0;
-    if (isOfGroup) this.#due = null;
-    for (const id of concerned) this.#due?.add(id);
-    for (const id of renamed) this.#renamed.add(id);
+  onChanges(topic: Topic, changes: TopicChanges): void {
+    this.#found.push({ topic, changes });
+    if (this.#found.length > FOUND_MAX) {
+      this.#found = [];
+      this.onGap(true);
+    }
     void this.#run.request();
   }
 
@@ -118,12 +118,29 @@ export class RecordedChanges implements RecordListener {
       : this.#state.userIds().filter((id) => users.has(id));
   }
 
+  /** Adds what concerns the group to what is due. Call it while the state does not change. */
+  #collect(): void {
+    for (const { topic, changes } of this.#found.splice(0)) {
+      const { users, isOfGroup, position } = changes;
+      const concerned = topic === USERS_TOPIC ? this.#known(changes) : [...users];
+      const renamed = this.#state.profiles.isNeeded ? this.#shown(changes.profiles) : [];
+      if (concerned.length + renamed.length === 0 && !isOfGroup) continue;
+      this.#position = Math.max(this.#position, position);
+      this.#attempts = 0;
+      if (isOfGroup) this.#due = null;
+      for (const id of concerned) this.#due?.add(id);
+      for (const id of renamed) this.#renamed.add(id);
+    }
+  }
+
   get #hasDue(): boolean {
     return this.#due === null || this.#due.size > 0 || this.#renamed.size > 0;
   }
 
   /** Never rejects. */
   async #apply(): Promise<void> {
+    // After what is being applied: a user who arrives with it may have been read before the change was recorded.
+    if (this.#found.length > 0) await this.#parts.followed().inOrder(async () => this.#collect());
     if (!this.#hasDue) return;
     const [due, renamed] = [this.#due, this.#renamed];
     [this.#due, this.#renamed] = [new Set(), new Set()];

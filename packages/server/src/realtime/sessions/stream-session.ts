@@ -37,7 +37,6 @@ export class StreamSession extends Session<StreamRequest> implements ChannelRead
   #offset = 0;
   /** Up to this offset the reader may have some of the later events, so events are not merged. */
   #knownTo = NOTHING;
-  #resumedAt: number | null = null;
   /** The network has not taken the last piece, and reports when it has. */
   #isWaiting = false;
   /** The network did not take what was written: the reader gets what it missed merged. */
@@ -58,8 +57,8 @@ export class StreamSession extends Session<StreamRequest> implements ChannelRead
     return this.#channel?.lagging.has(this) !== false;
   }
 
-  get resumedAt(): number | null {
-    return this.#resumedAt;
+  get isResumed(): boolean {
+    return this.#knownTo !== NOTHING;
   }
 
   /** Whether the reader waits for a snapshot, and the network takes one. */
@@ -68,16 +67,15 @@ export class StreamSession extends Session<StreamRequest> implements ChannelRead
   }
 
   /** Joins the readers of a channel. Nothing is sent before {@link start}. */
-  join(channel: Channel, opening: Opening, resumed: { knownTo: number; at: number } | null): void {
+  join(channel: Channel, opening: Opening, knownTo = NOTHING): void {
     this.#channel = channel;
     channel.readers.add(this);
-    this.#open(channel, opening, resumed?.knownTo);
-    this.#resumedAt = resumed?.at ?? null;
+    this.#open(channel, opening, knownTo);
   }
 
   reopen(opening: Opening): void {
     if (this.rest !== null || this.#channel === null) this.#lose();
-    else this.#open(this.#channel, opening);
+    else this.#open(this.#channel, opening, NOTHING);
   }
 
   take(batch: Batch): void {
@@ -187,10 +185,9 @@ export class StreamSession extends Session<StreamRequest> implements ChannelRead
     this.resume();
   }
 
-  #open(channel: Channel, { text, offset }: Opening, knownTo = NOTHING): void {
+  #open(channel: Channel, { text, offset }: Opening, knownTo: number): void {
     this.#offset = offset;
     this.#knownTo = knownTo;
-    this.#resumedAt = null;
     this.#isLost = false;
     channel.lagging.add(this);
     this.#begin(text);

@@ -19,8 +19,11 @@ export class FeedState {
   readonly counts: StreamCounts;
   epoch = '';
   offset = 0;
-  /** The last event upon which the Store was read. Another process may have read a later state, or an earlier one. */
-  storeReadAt = 0;
+  /**
+   * The last event of a change that this process had shown before: it had read the Store after the change already. A reader who comes
+   * from another process may not have the change, and no channel has an event of it.
+   */
+  aheadAt = 0;
   view = new GroupView();
   readonly durable = new DurableLocations();
   /** The latest durable location of each visible user, whatever the filters of the channels show. */
@@ -42,7 +45,7 @@ export class FeedState {
   begin({ epoch, offset, checksum }: PresencePosition): void {
     this.epoch = epoch;
     this.offset = offset;
-    this.storeReadAt = offset;
+    this.aheadAt = offset;
     this.view = new GroupView();
     this.profiles.restart();
     this.unfiltered.replaceDurable(new Map());
@@ -83,10 +86,17 @@ export class FeedState {
     return this.view.has(userId) || this.durable.has(userId);
   }
 
+  /**
+   * Drops the profiles of users who are not present. Not while events are applied: what was read of users who arrive with them would
+   * be dropped.
+   */
+  pruneProfiles(): void {
+    this.profiles.prune((userId) => this.has(userId));
+  }
+
   /** Drops the texts of users whom no channel shows. */
   pruneTexts(): void {
     const { view, durable, unfiltered } = this;
-    this.profiles.prune((userId) => this.has(userId));
     this.entryTexts.prune((userId) => view.has(userId) || durable.isShownBesides(unfiltered.number, userId));
   }
 }
