@@ -15,7 +15,7 @@ function usePresenceStore(options: PresenceOptions) {
   return presenceStore(client, { ...options, groupID });
 }
 
-/** Of other values, the same ones need no comparison: one is as good as the other. */
+/** Whether two lists have the same items. React compares other values itself. */
 const isSameList: IsEqual<unknown> = (a, b) =>
   Array.isArray(a) &&
   Array.isArray(b) &&

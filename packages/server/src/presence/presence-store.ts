@@ -3,8 +3,8 @@
  * tests every driver against it.
  *
  * - **Deadlines are absolute and filtered on read.** A presence ends at `expiresAt`, whether or not it has been swept; a late
- *   sweep is harmless. `now` and `expiresAt` are milliseconds since the epoch. A driver reads no clock. In this process, a sweep whose
- *   `now` is before that of the sweep before it brings the deadlines of before forward: no presence outlives the longest life of an update.
+ *   sweep is harmless. `now` and `expiresAt` are milliseconds since the epoch. A driver reads no clock. Where `now` of a sweep is before that
+ *   of the one before, the driver in memory brings deadlines forward: no presence lasts longer than the longest time to live of an update.
  * - **Regions.** A user has one location per (user, group, region). The region is the canonical text of `exclusiveWithin`, or
  *   of the location itself without it. A user can be at one location in several regions: a reading has it once, and it ends
  *   when the last of these regions leaves it.

@@ -24,12 +24,12 @@ export async function readProfiles(
   userIds: readonly string[],
 ): Promise<Profiles> {
   const profiles: Profiles = new Map();
-  for (const ids of slices(userIds, limits.LISTED_IDS_MAX)) {
+  for (const [index, ids] of [...slices(userIds, limits.LISTED_IDS_MAX)].entries()) {
+    // The embedded store answers within the tick.
+    if (index > 0) await nextIteration();
     const { items } = await store.users.listByIds(project, ids);
     for (const { id, name, profile_picture_url } of JSON.parse(`[${items}]`) as ListedUser[])
       profiles.set(id, { name, profilePictureUrl: profile_picture_url });
-    // The embedded store answers within the tick.
-    await nextIteration();
   }
   return profiles;
 }
