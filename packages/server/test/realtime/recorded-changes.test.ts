@@ -289,4 +289,24 @@ describe('a reader who comes from a process that has not noticed a change yet', 
       const known = () => ReaderModel.of([...events, ...back.parser.events]).entries();
       await world.until('the end of the presence', () => known().length === 0);
     }));
+
+  for (const [when, isAfter] of [
+    ['before', false],
+    ['after', true],
+  ] as const) {
+    test(`a reader who resumes ${when} the event of a change with a filter that was opened since the change gets a snapshot`, () =>
+      withTwo(async (world, sinks) => {
+        const location = '{"page":"1"}';
+        const filter = { location: { location, partial: true }, excludeDurable: false };
+        const before = await world.open({ filter }, undefined, 0);
+        await setUser(world, 'a', 'deleted');
+        await world.open({ filter }, undefined, 1);
+        before.onEnd();
+        const event = () => world.pass(2).then(() => until(world, sinks, 'b,c'));
+        if (isAfter) await event();
+        const back = await world.open({ filter }, before.parser.lastEventId, 1);
+        if (!isAfter) await event();
+        await world.until('the end of the presence', () => shownAfter(before, back) === 'b,c');
+      }));
+  }
 });

@@ -38,6 +38,8 @@ export class Channel {
   ready: Promise<void> = Promise.resolve();
   /** When it was opened, in milliseconds since the epoch. */
   openedAt = 0;
+  /** The last event of a change that the channel may have had before, and no event for it. Set by the feed. */
+  aheadAt = 0;
   /** How many readers wait to join. Set by the feed. */
   joining = 0;
   /** Since when it has no readers, in milliseconds since the epoch; null while it has one. Set by the feed. */
@@ -202,6 +204,7 @@ export class Channel {
   restart(now: number): void {
     this.#isOpen = true;
     this.openedAt = now;
+    this.aheadAt = this.#state.offset;
     this.#dropSnapshot();
     this.#missedPrefix = this.#state.missedTexts.newPrefix();
     this.#sentTo = this.#state.offset;

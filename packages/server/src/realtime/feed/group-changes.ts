@@ -45,8 +45,6 @@ export class GroupChanges {
   readonly #removed = new Set<string>();
   /** Users with a durable location who may not be seen, the latest last, until an event names them. */
   readonly #hidden = new Set<string>();
-  /** Whether the event that is being applied is of a change that was shown before. */
-  #isAhead = false;
   #isGroupRemoved = false;
 
   constructor(store: Store, state: FeedState, channels: ChannelSet) {
@@ -71,11 +69,10 @@ export class GroupChanges {
     const last = events.at(-1);
     for (const numbered of events) {
       const [offset, event] = numbered;
-      this.#isAhead = false;
+      this.#state.isAhead = false;
       const changing = this.#change(event);
       const change = changing instanceof Promise ? await changing : changing;
       this.#state.offset = offset;
-      if (this.#isAhead) this.#state.aheadAt = offset;
       this.#record(numbered === last && hidden !== NONE_HIDDEN ? this.#hide(change, hidden) : change);
       const after = afterEach(event);
       if (after !== null) await after;
@@ -181,7 +178,7 @@ export class GroupChanges {
     if (!profiles.isNeeded) return { ephemeral: [], durable: NO_DURABLE };
     const present = userIds.filter((id) => this.#state.has(id));
     const changed = await profiles.read(this.#store, scope, present);
-    this.#isAhead = changed.length < present.length;
+    this.#state.isAhead = changed.length < present.length;
     const users = changed.map((userId) => ({
       ...{ type: 'user' as const, userId },
       user: profiles.get(userId) as Profile,
@@ -239,7 +236,7 @@ export class GroupChanges {
     });
     for (const { userId } of ephemeral) unchanged.delete(userId);
     for (const id of located) if (!visible.has(id)) addLatest(this.#hidden, id);
-    this.#isAhead = unchanged.size > 0;
+    this.#state.isAhead = unchanged.size > 0;
     return { ephemeral, durable };
   }
 

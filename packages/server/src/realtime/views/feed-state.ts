@@ -20,10 +20,10 @@ export class FeedState {
   epoch = '';
   offset = 0;
   /**
-   * The last event of a change that this process had shown before: it had read the Store after the change already. A reader who comes
-   * from another process may not have the change, and no channel has an event of it.
+   * Whether the last event is of a change that this process had shown before: it had read the Store after the change already. A reader
+   * who comes from another process may not have the change, and no channel has an event of it.
    */
-  aheadAt = 0;
+  isAhead = false;
   view = new GroupView();
   readonly durable = new DurableLocations();
   /** The latest durable location of each visible user, whatever the filters of the channels show. */
@@ -45,7 +45,6 @@ export class FeedState {
   begin({ epoch, offset, checksum }: PresencePosition): void {
     this.epoch = epoch;
     this.offset = offset;
-    this.aheadAt = offset;
     this.view = new GroupView();
     this.profiles.restart();
     this.unfiltered.replaceDurable(new Map());
