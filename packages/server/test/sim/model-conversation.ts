@@ -67,6 +67,14 @@ export function cut<Entry>(
 export const missingOf = (fields: Readonly<Record<string, unknown>>) =>
   Object.keys(fields).filter((field) => fields[field] === undefined);
 
+export const futureOf = (
+  { now }: ConditionalContext,
+  times: Readonly<Record<string, number | undefined>>,
+) => {
+  const fields = Object.keys(times).filter((field) => (times[field] ?? now) > now);
+  return fields.length === 0 ? null : ({ kind: 'futureTimes', fields } as const);
+};
+
 export const fixedOf = (
   { ifNoneMatch }: ConditionalContext,
   ...fields: readonly (readonly [field: string, supplied: unknown, stored: unknown])[]

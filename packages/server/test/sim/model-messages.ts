@@ -21,6 +21,7 @@ import {
   cut,
   differences,
   fixedOf,
+  futureOf,
   type ModelMessage,
   type ModelThread,
   missingOf,
@@ -100,6 +101,10 @@ function putMessageInto(
   if (message === undefined && missing.length > 0 && context.ifMatch === undefined) {
     return { kind: 'fieldsRequired', fields: missing };
   }
+  const { createdAt, updatedAt, deletedAt } = write;
+  const times = { createdTimestamp: createdAt, updatedTimestamp: updatedAt, deletedTimestamp: deletedAt };
+  const future = futureOf(context, times);
+  if (message === undefined && future !== null && context.ifMatch === undefined) return future;
   const changes: Change[] = [];
   if (!world.threads.has(threadId) && write.createThread !== undefined) {
     const { ifMatch: _, ifNoneMatch: __, ...unconditional } = context;

@@ -19,6 +19,7 @@ import {
   cut,
   differences,
   fixedOf,
+  futureOf,
   lastMessageAt,
   type ModelThread,
   missingOf,
@@ -88,6 +89,8 @@ export function putThread(
   if (before !== undefined) return changeThread(world, before, write, context);
   const missing = missingOf({ groupID: groupId, name: fields.name });
   if (missing.length > 0 && context.ifMatch === undefined) return { kind: 'fieldsRequired', fields: missing };
+  const future = futureOf(context, { createdTimestamp: createdAt, resolvedTimestamp: resolvedAt });
+  if (future !== null && context.ifMatch === undefined) return future;
   if (groupId === undefined) return STALE;
   const error = unavailable(world, groupId, write.createdAt) ?? preconditionError(undefined, context);
   if (error !== null) return error;

@@ -78,7 +78,7 @@ export class ConversationCheck {
     const found = await this.#findThread(id, path);
     if (found !== null && agree(found.fields, update)) return 'unchanged';
     const body = found === null ? creation : update;
-    this.#requireTimes(checkThreadTimes, body);
+    this.#requireTimes(checkThreadTimes, body, found === null);
     const write = toStoredThread(body);
     const error =
       (found === null ? null : fixedOfThread({ ...found, resolvedAt: null }, write, {})) ??
@@ -101,7 +101,7 @@ export class ConversationCheck {
     // A run writes a deleted message in any case, and so can be rejected.
     if (isSame && found.fields.deleted !== 'true') return 'unchanged';
     const body = found === null ? creation : update;
-    this.#requireTimes(checkMessageTimes, body);
+    this.#requireTimes(checkMessageTimes, body, found === null);
     const write = toStoredMessage(body);
     await this.#requireMessage(threadID, thread, found, write);
     if (isSame) return 'unchanged';
@@ -113,11 +113,12 @@ export class ConversationCheck {
   }
 
   #requireTimes<Body extends object>(
-    check: (body: Body, now: number, errors: ValidationErrors) => void,
+    check: (body: Body, errors: ValidationErrors, now?: number) => void,
     body: Body,
+    isNew: boolean,
   ): void {
     const errors = new ValidationErrors();
-    check(body, this.#clock.now(), errors);
+    check(body, errors, isNew ? this.#clock.now() : undefined);
     if (!errors.clean) throw validationError(errors);
   }
 
@@ -146,10 +147,11 @@ export class ConversationCheck {
         unknownUsers: () => idSample(missing),
       },
       write,
-      found === null ? { ifNoneMatch: '*' } : {},
+      { now: this.#clock.now(), ...(found === null && { ifNoneMatch: '*' }) },
     );
     switch (error?.kind) {
       case 'fieldsRequired':
+      case 'futureTimes':
       case 'fixedFields':
       case 'groupUnavailable':
       case 'authorUnavailable':

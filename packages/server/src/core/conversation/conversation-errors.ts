@@ -1,10 +1,16 @@
 /** The errors of threads and messages, so that the same situation reads the same everywhere. */
 
 import type { AuthorUnavailable } from '../../store/ports/messages.ts';
-import type { FieldsRequired, FixedFields, GroupUnavailable } from '../../store/ports/threads.ts';
+import type {
+  FieldsRequired,
+  FixedFields,
+  FutureTimes,
+  GroupUnavailable,
+} from '../../store/ports/threads.ts';
 import { groupNotFound, notMember, userNotFound } from '../errors.ts';
 import { ServiceError } from '../service-error.ts';
 import { invalidFields, requiredToCreate } from '../validation-error.ts';
+import { NOT_IN_THE_FUTURE } from './conversation-times.ts';
 
 export const threadNotFound = (id: string) =>
   new ServiceError('thread_not_found', `thread ${id} does not exist`);
@@ -18,13 +24,15 @@ export const threadExists = (id: string) =>
 export const messageExists = (id: string, threadId: string) =>
   new ServiceError('message_already_exists', `message ${id} already exists in thread ${threadId}`);
 
-export type RejectedWrite = FieldsRequired | FixedFields | GroupUnavailable | AuthorUnavailable;
+export type RejectedWrite = FieldsRequired | FutureTimes | FixedFields | GroupUnavailable | AuthorUnavailable;
 
 /** The error of a write that the store rejected for a reason that threads and messages share. */
 export function rejectedWrite(outcome: RejectedWrite, authorId = ''): ServiceError {
   switch (outcome.kind) {
     case 'fieldsRequired':
       return requiredToCreate(Object.fromEntries(outcome.fields.map((field) => [field, 'a value'])));
+    case 'futureTimes':
+      return invalidFields(outcome.fields, NOT_IN_THE_FUTURE);
     case 'fixedFields':
       return invalidFields(outcome.fields, 'the stored value: it never changes');
     case 'groupUnavailable':

@@ -69,6 +69,7 @@ export class MessageService extends ResourceService<'messages'> {
       (context) => this.store.messages.put(project, threadId, id, toStoredMessage(write), context),
       {
         fieldsRequired: rejected,
+        futureTimes: rejected,
         fixedFields: rejected,
         threadAbsent: () => threadNotFound(threadId),
         absent: () => messageNotFound(id, threadId),

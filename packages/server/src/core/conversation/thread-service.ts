@@ -49,6 +49,7 @@ export class ThreadService extends ResourceService<'threads' | 'groups'> {
       (context) => this.store.threads.put(project, id, toStoredThread(write), context),
       {
         fieldsRequired: rejectedWrite,
+        futureTimes: rejectedWrite,
         fixedFields: rejectedWrite,
         groupUnavailable: rejectedWrite,
         absent: () => threadNotFound(id),

@@ -156,7 +156,7 @@ const createMessage = operation('POST /v1/threads/:id/messages', {
     message_already_exists: 'The thread has a message of this ID.',
   },
   statuses: NOTHING_TO_MATCH,
-  rule: ({ body }, errors, { clock }) => checkMessageTimes(body, clock.now(), errors),
+  rule: ({ body }, errors, { clock }) => checkMessageTimes(body, errors, clock.now()),
   async handle({ writer, pathId, body, headers }, { messages }) {
     const { id = randomUUID(), ...write } = body;
     await messages.put(writer, pathId, id, write, { ...precondition(headers), ifNoneMatch: '*' });
@@ -204,7 +204,7 @@ const putMessage = operation('PUT /v1/threads/:id/messages/:messageId', {
     group_not_found: NO_ACTIVE_GROUP,
     user_not_found: NO_AUTHOR,
   },
-  rule: ({ body }, errors, { clock }) => checkMessageTimes(body, clock.now(), errors),
+  rule: ({ body }, errors) => checkMessageTimes(body, errors),
   async handle({ writer, pathId, innerId: messageId, body, headers }, { messages }) {
     const outcome = await messages.put(writer, pathId, messageId, body, precondition(headers));
     return done(`${outcome} message ${messageId}`);

@@ -128,7 +128,7 @@ const createThread = operation('POST /v1/threads', {
     thread_already_exists: 'A thread of this ID exists in the project.',
   },
   statuses: NOTHING_TO_MATCH,
-  rule: ({ body }, errors, { clock }) => checkThreadTimes(body, clock.now(), errors),
+  rule: ({ body }, errors, { clock }) => checkThreadTimes(body, errors, clock.now()),
   async handle({ writer, body, headers }, { threads }) {
     const { id = randomUUID(), ...write } = body;
     await threads.put(writer, id, write, { ...precondition(headers), ifNoneMatch: '*' });
@@ -175,7 +175,7 @@ const putThread = operation('PUT /v1/threads/:id', {
       'A field has a wrong type or value, a time is in the future, or a field that never changes has another value.',
     group_not_found: NO_ACTIVE_GROUP,
   },
-  rule: ({ body }, errors, { clock }) => checkThreadTimes(body, clock.now(), errors),
+  rule: ({ body }, errors) => checkThreadTimes(body, errors),
   async handle({ writer, pathId, body, headers }, { threads }) {
     const outcome = await threads.put(writer, pathId, body, precondition(headers));
     return done(`${outcome} thread ${pathId}`);

@@ -15,12 +15,14 @@ import {
 import type {
   FieldsRequired,
   FixedFields,
+  FutureTimes,
   GroupUnavailable,
   PutThreadOutcome,
   StoredThreadWrite,
   ThreadRecord,
 } from '../ports/threads.ts';
 import { type Precondition, preconditionFailure } from '../precondition.ts';
+import type { ConditionalContext } from '../write-context.ts';
 
 /** Names the fields of the API whose supplied value is another than the stored one. */
 const fixedFields = (
@@ -79,6 +81,30 @@ export const isThreadAbsent = (
   { inGroup }: Pick<StoredThreadWrite, 'inGroup'>,
 ) => inGroup !== undefined && thread?.groupId !== inGroup;
 
+/** What a write is checked with. */
+type CheckContext = Precondition & Pick<ConditionalContext, 'now'>;
+
+/** The times that a write can supply. */
+type Times = Readonly<Partial<Record<'createdAt' | 'updatedAt' | 'deletedAt' | 'resolvedAt', number>>>;
+
+/** Why a write cannot create. Where it requires what it writes to be there, it does not create. */
+function creationError(
+  required: FieldsRequired | null,
+  { createdAt, updatedAt, deletedAt, resolvedAt }: Times,
+  { ifMatch, now }: CheckContext,
+): FieldsRequired | FutureTimes | null {
+  if (ifMatch !== undefined) return null;
+  if (required !== null) return required;
+  const times = Object.entries({
+    createdTimestamp: createdAt,
+    updatedTimestamp: updatedAt,
+    deletedTimestamp: deletedAt,
+    resolvedTimestamp: resolvedAt,
+  });
+  const fields = times.filter(([, time = now]) => time > now).map(([field]) => field);
+  return fields.length === 0 ? null : { kind: 'futureTimes', fields };
+}
+
 const requiredOfThread = ({ groupId, name }: StoredThreadWrite) => fieldsRequired({ groupID: groupId, name });
 
 export function fixedOfThread(
@@ -99,11 +125,13 @@ export function threadError(
   thread: Pick<ThreadRecord, 'groupId' | 'createdAt' | 'resolvedAt' | 'revision'> | null,
   groupStatus: (groupId: string) => Status | null,
   write: StoredThreadWrite,
-  context: Precondition,
+  context: CheckContext,
 ): Exclude<PutThreadOutcome, Written> | null {
   if (isThreadAbsent(thread, write)) return { kind: 'absent' };
-  const required = context.ifMatch === undefined ? requiredOfThread(write) : null;
-  const error = thread === null ? required : fixedOfThread(thread, write, context);
+  const error =
+    thread === null
+      ? creationError(requiredOfThread(write), write, context)
+      : fixedOfThread(thread, write, context);
   if (error !== null) return error;
   const groupId = write.groupId ?? thread?.groupId;
   // Without a group the thread is required to be there, and is not.
@@ -213,22 +241,24 @@ interface FoundForMessage {
 export function messageError(
   { thread, message, ...found }: FoundForMessage,
   write: StoredMessageWrite,
-  context: Precondition,
+  context: CheckContext,
 ): Exclude<PutMessageOutcome, Written> | null {
   const absent = absentForMessage(thread, message, write);
   if (absent !== null) return absent;
-  const required = context.ifMatch === undefined ? requiredOfMessage(write) : null;
-  const error = message === null ? required : fixedOfMessage(message, write, context);
+  const error =
+    message === null
+      ? creationError(requiredOfMessage(write), write, context)
+      : fixedOfMessage(message, write, context);
   if (error !== null) return error;
   const { createThread, authorId } = write;
   if (thread === null && createThread === undefined) return { kind: 'threadAbsent' };
-  const missing = thread === null ? requiredOfThread(createThread ?? {}) : null;
-  if (missing !== null) return missing;
+  const made = createThread ?? {};
+  const rejected = thread === null ? creationError(requiredOfThread(made), made, { now: context.now }) : null;
+  if (rejected !== null) return rejected;
   const groupId = (thread ?? createThread)?.groupId as string;
   const status = found.groupStatus(groupId);
   const unavailable =
-    (thread === null ? groupError(groupId, status, createThread ?? {}) : null) ??
-    groupError(groupId, status, write);
+    (thread === null ? groupError(groupId, status, made) : null) ?? groupError(groupId, status, write);
   if (unavailable !== null) return unavailable;
   if (authorId !== undefined && (message === null || onlyCreates(context))) {
     const author = found.author(groupId, authorId);

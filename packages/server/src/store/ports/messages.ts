@@ -8,6 +8,7 @@ import type { ConditionalContext } from '../write-context.ts';
 import type {
   FieldsRequired,
   FixedFields,
+  FutureTimes,
   GroupUnavailable,
   StoredThreadWrite,
   ThreadPosition,
@@ -109,6 +110,7 @@ export type AuthorUnavailable = {
 export type PutMessageOutcome =
   | Written
   | FieldsRequired
+  | FutureTimes
   | FixedFields
   | ThreadAbsent
   | Absent
@@ -154,8 +156,8 @@ export interface MessageStore {
   list(project: ProjectKey, threadId: string, request: MessageListRequest): Promise<MessagePage | null>;
   /**
    * Creates or updates: only what is supplied changes. Errors come in this order: a thread of another group than `inGroup`,
-   * thread or message absent where `ofAuthor` is given, fields required (`authorID`, `content`;
-   * a missing message is `stale` instead, after the thread, where `ifMatch` is given), fixed fields (`authorID`, and the
+   * thread or message absent where `ofAuthor` is given, fields required (`authorID`, `content`) and
+   * future times (a missing message is `stale` instead, after the thread, where `ifMatch` is given), fixed fields (`authorID`, and the
    * three times once the message is there), thread, group, author, mentioned users, the precondition. Where `ifNoneMatch` is
    * `*`, no field of a message that is there is fixed, and the author that the write names is checked. Where it is rejected,
    * no thread is made. Deleted groups take imports, and updates that repeat `createdAt`.

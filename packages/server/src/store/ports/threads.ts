@@ -98,6 +98,8 @@ export interface StoredThreadWrite {
 export type FieldsRequired = { readonly kind: 'fieldsRequired'; readonly fields: readonly string[] };
 /** Fields that never change (`groupID`, `createdTimestamp`, …) are given with other values than the stored ones. */
 export type FixedFields = { readonly kind: 'fixedFields'; readonly fields: readonly string[] };
+/** Times of what would be created are after `now`. Stored ones can be: a clock was set back, or that of another process is ahead. */
+export type FutureTimes = { readonly kind: 'futureTimes'; readonly fields: readonly string[] };
 /** The group is missing, or it is deleted and the write is no import. */
 export type GroupUnavailable = {
   readonly kind: 'groupUnavailable';
@@ -108,6 +110,7 @@ export type GroupUnavailable = {
 export type PutThreadOutcome =
   | Written
   | FieldsRequired
+  | FutureTimes
   | FixedFields
   | GroupUnavailable
   | Absent
@@ -131,8 +134,8 @@ export interface ThreadStore {
    */
   list(project: ProjectKey, request: ThreadListRequest): Promise<ThreadPage>;
   /**
-   * Creates or updates: only what is supplied changes. Errors come in this order: absent, fields required (a missing thread is
-   * `stale` instead where `ifMatch` is given), fixed fields (`groupID`, and the two times once the thread is there), the
+   * Creates or updates: only what is supplied changes. Errors come in this order: absent, fields required and future times (a missing
+   * thread is `stale` instead where `ifMatch` is given), fixed fields (`groupID`, and the two times once the thread is there), the
    * group, the precondition. Where `ifNoneMatch` is `*`, no field of a thread that is there is fixed, and the group is the one
    * that the write names. `resolved: true` sets the time of resolution to `resolvedAt` (on creation) or `now`, false
    * clears it; a new thread with `resolvedAt` and without `resolved` is resolved. Deleted groups take imports, and updates

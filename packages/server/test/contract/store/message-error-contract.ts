@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StoredMessageWrite } from '../../../src/store/ports/messages.ts';
 import { Conversation, EARLIER, type Given, NEW, plain, SHUT, STALE, THREAD_ABSENT } from './conversation.ts';
-import { numbered } from './roster.ts';
+import { numbered, START } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
 const fixed = (...fields: string[]) => ({ kind: 'fixedFields', fields });
@@ -11,6 +11,7 @@ const fixed = (...fields: string[]) => ({ kind: 'fixedFields', fields });
 export function messageErrorContract(lab: StoreLab): void {
   const NO_CONTENT = { kind: 'fieldsRequired', fields: ['content'] };
   const UNKNOWN = { kind: 'unknownUsers', users: { count: 1, ids: ['none'] } };
+  const future = (...fields: string[]) => ({ kind: 'futureTimes', fields });
   const author = (reason: string, groupId = 'g') => ({ kind: 'authorUnavailable', reason, groupId });
   /** Thread `s` is of the deleted group `shut`. */
   const stock = async () => {
@@ -35,6 +36,27 @@ export function messageErrorContract(lab: StoreLab): void {
     ],
     ['without content lacks that', 't', { authorId: 'ann' }, NO_CONTENT],
     ['that lacks fields is rejected before the thread is checked', 'none', { authorId: 'ann' }, NO_CONTENT],
+    [
+      'in the future is rejected before the thread is checked',
+      'none',
+      { ...NEW, createdAt: START + 1, updatedAt: START + 1, deletedAt: START + 1 },
+      future('createdTimestamp', 'updatedTimestamp', 'deletedTimestamp'),
+      { now: START },
+    ],
+    [
+      'in the future without content lacks that',
+      't',
+      { authorId: 'ann', createdAt: START + 1 },
+      NO_CONTENT,
+      { now: START },
+    ],
+    [
+      'of a thread in the future is rejected',
+      'none',
+      { ...NEW, createThread: { groupId: 'g', name: 'N', createdAt: START + 1 } },
+      future('createdTimestamp'),
+      { now: START },
+    ],
     ['of an unknown thread is rejected', 'none', NEW, THREAD_ABSENT],
     [
       'of an unknown thread is rejected before the author is checked',
@@ -194,6 +216,14 @@ export function messageErrorContract(lab: StoreLab): void {
     const repeated = { ...IMPORTED, authorId: 'ann', url: 'https://example.org' };
     assert.equal((await c.putMessage('t', 'm', repeated, { ifMatch: ['now'] })).kind, 'updated');
     assert.equal((await c.putMessage('t', 'm', { url: null }, { ifMatch: '*' })).kind, 'updated');
+  });
+
+  test('an update may repeat times that are in the future by the clock of its process', async () => {
+    const c = await stock();
+    const times = { createdAt: START + 1, updatedAt: START + 2, deletedAt: START + 3 };
+    await c.newMessage('t', 'm', times, { now: START + 3 });
+    const repeated = { ...times, url: 'https://example.org' };
+    assert.equal((await c.putMessage('t', 'm', repeated, { now: START })).kind, 'updated');
   });
 
   test('an update needs neither a present author nor a member', async () => {

@@ -149,6 +149,7 @@ function threadErrors(lab: StoreLab): void {
   const FIELDS_REQUIRED = { kind: 'fieldsRequired', fields: ['groupID', 'name'] };
   const ABSENT = { kind: 'absent' };
   const NO_GROUP = { kind: 'groupUnavailable', groupId: 'none', isDeleted: false };
+  const future = (...fields: string[]) => ({ kind: 'futureTimes', fields });
   const fixed = (...fields: string[]) => ({ kind: 'fixedFields', fields });
   const NEW = { groupId: 'g', name: 'N' };
 
@@ -160,6 +161,30 @@ function threadErrors(lab: StoreLab): void {
       'that lacks fields is rejected before the group is checked',
       { groupId: 'none' },
       { ...FIELDS_REQUIRED, fields: ['name'] },
+    ],
+    [
+      'in the future is rejected',
+      { ...NEW, createdAt: START + 1, resolvedAt: START + 1 },
+      future('createdTimestamp', 'resolvedTimestamp'),
+      { now: START },
+    ],
+    [
+      'in the future, of an unknown group, is rejected',
+      { groupId: 'none', name: 'N', createdAt: START + 1 },
+      future('createdTimestamp'),
+      { now: START },
+    ],
+    [
+      'in the future without a name lacks that',
+      { groupId: 'g', createdAt: START + 1 },
+      { ...FIELDS_REQUIRED, fields: ['name'] },
+      { now: START },
+    ],
+    [
+      'in the future with `ifMatch` is stale',
+      { ...NEW, createdAt: START + 1 },
+      STALE,
+      { now: START, ifMatch: '*' },
     ],
     ['of an unknown group is rejected', { ...NEW, groupId: 'none' }, NO_GROUP],
     ['of a deleted group is rejected', { ...NEW, groupId: 'shut' }, SHUT],
@@ -247,6 +272,17 @@ function threadErrors(lab: StoreLab): void {
     const repeated = { ...IMPORTED, groupId: 'g' };
     assert.equal((await c.putThread('t', { ...repeated, name: 'X' }, { ifMatch: ['now'] })).kind, 'updated');
     assert.equal((await c.putThread('t', { name: 'Y' }, { ifMatch: '*' })).kind, 'updated');
+  });
+
+  test('an update may repeat times that are in the future by the clock of its process', async () => {
+    const c = await Conversation.in(lab);
+    const times = { createdAt: START + 1, resolvedAt: START + 2 };
+    await c.newThread('t', times, { now: START + 2 });
+    assert.equal((await c.putThread('t', { ...times, name: 'X' }, { now: START })).kind, 'updated');
+    assert.deepEqual(
+      await c.putThread('t', { createdAt: START + 2 }, { now: START }),
+      fixed('createdTimestamp'),
+    );
   });
 
   test('a thread that was never resolved has no time of resolution that could be repeated', async () => {
