@@ -255,6 +255,35 @@ describe('the deletion of a large group on PostgreSQL', { skip: skipsPostgres },
     }));
 });
 
+describe('the deletion of a user of many groups on PostgreSQL', { skip: skipsPostgres }, () => {
+  test('a user of more than 2,000 groups is deleted on a thread of its own: this thread reads 2,001 of them at most', () =>
+    withPostgresStores(1, async ([store]) => {
+      const roster = await newRoster(store as Store);
+      const groups = numbered('g', 5_000);
+      await roster.users('u', 'v');
+      for (let from = 0; from < groups.length; from += 1_000)
+        await roster.applied({
+          groups: groups.slice(from, from + 1_000).map((id) => ({ id, name: id, members: ['u', 'v'] })),
+        });
+      const recorder = new Recorder();
+      recorder.start();
+      try {
+        const outcome = await roster.deleteUser('u');
+        assert.deepEqual(
+          changesOf(outcome).sort(),
+          [...groups.map((id) => `member.removed ${id} u`), 'user.removed u'].sort(),
+        );
+      } finally {
+        recorder.stop();
+      }
+      const [locked, , read] = recorder.sent;
+      assert.deepEqual([locked?.values.at(-1), read?.values.at(-1)], [2_001, 2_001]);
+      assert.equal(recorder.sent.length, 3, 'it has changed nothing');
+      assert.equal((await roster.deleteUser('u')).kind, 'absent');
+      assert.deepEqual(await roster.members(groups.at(-1) as string), ['v']);
+    }));
+});
+
 describe('the longest values on PostgreSQL', { skip: skipsPostgres }, () => {
   test('the longest IDs, locations and regions are stored, found and removed', () =>
     withPostgresStores(1, async ([store]) => {

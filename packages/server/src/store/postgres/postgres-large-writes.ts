@@ -31,7 +31,7 @@ const died = (cause: Error) => new StoreUnavailableError('the thread of the writ
 
 type WriteWorker = TaskWorker<LargeWrite, FromWriteThread>;
 
-/** Applies large writes (batches, and groups with long lists of members, their deletion too) away from the event loop. */
+/** Applies large writes away from the event loop: batches, groups with many members, and the deletion of users of many groups. */
 export class LargeWrites {
   readonly #pool: WorkerPool<WriteWorker>;
   readonly #timings: StoreTimings;

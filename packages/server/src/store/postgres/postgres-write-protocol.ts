@@ -3,6 +3,7 @@
 import type { BatchStore } from '../ports/batches.ts';
 import type { GroupStore } from '../ports/groups.ts';
 import type { MemberStore } from '../ports/members.ts';
+import type { UserStore } from '../ports/users.ts';
 import type { ThreadFailure } from '../worker-threads/thread-failure.ts';
 
 export interface WriteThreadOptions {
@@ -16,6 +17,7 @@ export interface LargeWriteMethods {
   readonly putGroup: GroupStore['put'];
   readonly deleteGroup: GroupStore['delete'];
   readonly changeMembers: MemberStore['change'];
+  readonly deleteUser: UserStore['delete'];
 }
 
 export type LargeWriteName = keyof LargeWriteMethods;

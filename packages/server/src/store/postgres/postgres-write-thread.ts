@@ -13,7 +13,7 @@ import type {
   ToWriteThread,
   WriteThreadOptions,
 } from './postgres-write-protocol.ts';
-import { deleteGroup } from './roster/postgres-deletions.ts';
+import { deleteGroup, deleteUser } from './roster/postgres-deletions.ts';
 import { changeMembers, putGroup } from './roster/postgres-group-writes.ts';
 
 /** The least possible: one for the write, and one for reads, which is never opened. */
@@ -41,6 +41,7 @@ function serve(port: MessagePort, { url }: WriteThreadOptions): void {
     putGroup: (...parameters) => putGroup(database, ...parameters),
     deleteGroup: (...deletion) => deleteGroup(database, deletion),
     changeMembers: (...parameters) => changeMembers(database, ...parameters),
+    deleteUser: (...deletion) => deleteUser(database, deletion),
   };
   port.on('message', async (message: ToWriteThread) => {
     if (message !== 'close') return port.postMessage(await replyTo(methods, message));

@@ -6,7 +6,7 @@ import type { GroupStore } from '../../ports/groups.ts';
 import type { UserStore } from '../../ports/users.ts';
 import { preconditionFailure } from '../../precondition.ts';
 import { type Call, planEachTime, type Row } from '../connections/postgres-connection.ts';
-import type { OnDatabase, PostgresDatabase } from '../connections/postgres-database.ts';
+import type { PostgresDatabase } from '../connections/postgres-database.ts';
 import { LostRaceError } from '../connections/postgres-errors.ts';
 import { recordCalls } from '../postgres-changes.ts';
 import { listed } from '../postgres-lists.ts';
@@ -65,15 +65,15 @@ export function deleteGroup(
   });
 }
 
+/** All of them where $3 is null. */
+const GROUPS_OF_USER = `
+  SELECT group_id FROM memberships WHERE project_id = $1 AND user_id = $2 ORDER BY group_id LIMIT $3::bigint`;
+
 /** One by one in ascending order, as all writers that lock several groups. */
 const LOCK_GROUPS_OF_USER = `
-  SELECT locked.id FROM (
-    SELECT group_id AS id FROM memberships WHERE project_id = $1 AND user_id = $2 ORDER BY group_id) AS named
+  SELECT locked.id FROM (${GROUPS_OF_USER}) AS named(id)
   CROSS JOIN LATERAL (
     SELECT r.id FROM groups AS r WHERE r.project_id = $1 AND r.id = named.id FOR UPDATE) AS locked`;
-
-const GROUPS_OF_USER = `
-  SELECT group_id FROM memberships WHERE project_id = $1 AND user_id = $2 ORDER BY group_id`;
 
 const REMOVE_FROM_GROUPS = planEachTime(`
   UPDATE groups g SET member_count = g.member_count - 1, revision = $3
@@ -81,17 +81,34 @@ const REMOVE_FROM_GROUPS = planEachTime(`
   WHERE g.project_id = w.project_id AND g.id = w.id`);
 const DELETE_USER = 'DELETE FROM users WHERE project_id = $1 AND id = $2';
 
-/** Removes a user from everything: two round trips, and again where the user joined a group before it was locked. */
-export const deleteUser: OnDatabase<UserStore['delete']> = (database, project, id, context) =>
-  database.transaction(targetOf('user', project, id), async (transaction) => {
+type UserDeletion = Parameters<UserStore['delete']>;
+
+/**
+ * Removes a user from everything: two round trips, and again where the user joined a group before it was locked. A user of more
+ * than `mostGroups` stays as before, and the outcome is null: their list is for a thread of its own.
+ */
+export function deleteUser(
+  database: PostgresDatabase,
+  deletion: UserDeletion,
+  mostGroups: number,
+): Promise<DeleteOutcome | null>;
+export function deleteUser(database: PostgresDatabase, deletion: UserDeletion): Promise<DeleteOutcome>;
+export function deleteUser(
+  database: PostgresDatabase,
+  [project, id, context]: UserDeletion,
+  mostGroups?: number,
+): Promise<DeleteOutcome | null> {
+  const limit = mostGroups === undefined ? null : mostGroups + 1;
+  return database.transaction(targetOf('user', project, id), async (transaction) => {
     const [lockedGroups, [locked], groups] = await transaction.run(
-      [LOCK_GROUPS_OF_USER, project, id],
+      [LOCK_GROUPS_OF_USER, project, id, limit],
       [LOCK_USER, project, id],
-      [GROUPS_OF_USER, project, id],
+      [GROUPS_OF_USER, project, id, limit],
     );
     const before = lockedRevision(locked as Row);
     if (preconditionFailure(context, before) !== null) return { kind: 'stale' };
     if (before === null) return { kind: 'absent' };
+    if (mostGroups !== undefined && groups.length > mostGroups) return null;
     const groupIds = idsOf(groups);
     const isLocked = new Set(idsOf(lockedGroups));
     if (!groupIds.every((group) => isLocked.has(group)))
@@ -107,3 +124,4 @@ export const deleteUser: OnDatabase<UserStore['delete']> = (database, project, i
     ]);
     return { kind: 'deleted', changes };
   });
+}

@@ -20,6 +20,9 @@ import { jsonText, jsonTime, textArray } from '../postgres-text.ts';
 import { deleteUser } from './postgres-deletions.ts';
 import { anyCountSlot, countUsers } from './postgres-user-counts.ts';
 
+/** Most groups of a user who is deleted on the event loop: some milliseconds. */
+const GROUPS_AT_ONCE = 2_000;
+
 const USER = columnsOf<UserRecord>(USER_COLUMNS);
 
 const FIND = `SELECT ${USER.sql} FROM users WHERE project_id = $1 AND id = $2`;
@@ -89,7 +92,7 @@ const INSERT = `
   ${recorded('SELECT $15::text FROM made', 12)}
   SELECT ${ALIVE}, EXISTS (SELECT 1 FROM made)`;
 
-export function userStore({ database }: PostgresEngine): UserStore {
+export function userStore({ database, largeWrites }: PostgresEngine): UserStore {
   return {
     find: (project, id) => database.readOne(USER.toRecord, FIND, project, id),
     async list(project, { after, limit }) {
@@ -111,6 +114,8 @@ export function userStore({ database }: PostgresEngine): UserStore {
         putRow<never>(attempt, update, { call, changes }, context),
       );
     },
-    delete: (...parameters) => deleteUser(database, ...parameters),
+    delete: async (...deletion) =>
+      (await deleteUser(database, deletion, GROUPS_AT_ONCE)) ??
+      (await largeWrites.apply('deleteUser', ...deletion)),
   };
 }
