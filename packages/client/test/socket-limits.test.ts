@@ -281,6 +281,24 @@ describe('the limits of a socket', () => {
     });
   });
 
+  test('a socket whose server answers nothing is closed in time, however many frames are sent meanwhile', async (context) => {
+    const script: SocketScript = ({ op }) => op === 'auth';
+    await withScriptedSocket(script, async ({ client, of }) => {
+      context.mock.timers.enable({ apis: ['setTimeout'] });
+      try {
+        void client.presence.watch().next();
+        await until('a frame without an answer', () => of('watch').length === 1);
+        context.mock.timers.tick(ANSWER_TIMEOUT_MS - 1);
+        void client.presence.watch().next();
+        await until('another one', () => of('watch').length === 2);
+        context.mock.timers.tick(1);
+        await until('the socket is lost', () => client.status.get().state === 'reconnecting');
+      } finally {
+        context.mock.timers.reset();
+      }
+    });
+  });
+
   test('a socket that is closed soon after each login is opened again after longer and longer pauses', async () => {
     const times: number[] = [];
     const script: SocketScript = (frame) => {

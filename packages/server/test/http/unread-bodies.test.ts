@@ -66,6 +66,21 @@ describe('an answer before a short body', () => {
       assert.deepEqual(statuses(await connection.closed()), [401]);
     }));
 
+  test('a connection whose short body arrives after the answer stays open for longer than one whose body does not arrive', () =>
+    withServer(async (url) => {
+      const late = new RawConnection(url);
+      late.write(head('PUT /v1/groups/g', 'Content-Length: 2'));
+      await late.received((sofar) => statuses(sofar).length === 1);
+      late.write('{}');
+      const absent = new RawConnection(url);
+      absent.write(head('PUT /v1/groups/g', 'Content-Length: 20'));
+      await absent.closed();
+      late.write(head('GET /healthz'));
+      const answers = await late.received((sofar) => statuses(sofar).length === 2);
+      late.destroy();
+      assert.deepEqual(statuses(answers), [401, 200]);
+    }));
+
   test('a short body that does not arrive does not cut off the answer to a request before its own', async () => {
     const reading = Promise.withResolvers<void>();
     const disturb = ({ store }: Engine) => ({
@@ -89,3 +104,18 @@ describe('an answer before a short body', () => {
     });
   });
 });
+
+test('an answer after a long body that has arrived leaves the connection open for the next request', () =>
+  withServer(async (url, { authorization }) => {
+    const connection = new RawConnection(url);
+    const body = `{"name":"Ada"}${' '.repeat(100_000)}`;
+    const text = `${head('PUT /v1/users/u', `Content-Length: ${body.length}`, `Authorization: ${authorization}`)}${body}`;
+    for (const count of [1, 2]) {
+      connection.write(text);
+      await connection.received((sofar) => statuses(sofar).length === count);
+    }
+    const answer = await connection.received(() => true);
+    assert.deepEqual(statuses(answer), [200, 200]);
+    assert.doesNotMatch(answer, /\r\nConnection: close\r\n/i);
+    connection.destroy();
+  }));

@@ -154,11 +154,20 @@ export function watchHistoryContract(rule: Rule, crowdRule: Rule): void {
   });
 
   rule('a renewal with an earlier time does not shorten the lease', async (scene) => {
-    const { watch } = await scene.watch();
-    await watch.renew(LEASED);
-    await watch.renew(START);
-    const watched = await scene.store.watchedGroups(SCOPE.project, LEASED + WATCH_LEASE_MS - 1);
-    assert.deepEqual(watched, [SCOPE.groupId]);
+    const recorder = await scene.watch();
+    await recorder.watch.renew(LEASED);
+    await recorder.watch.renew(START);
+    const end = LEASED + WATCH_LEASE_MS;
+    assert.deepEqual(await scene.store.watchedGroups(SCOPE.project, end - 1), [SCOPE.groupId]);
+    await move(scene, 1, end - 1);
+    await recorder.first(1);
+  });
+
+  rule('a watch whose lease ran out is reported lost by the next change of presence', async (scene) => {
+    const recorder = await scene.watch();
+    await scene.set('ann', PAGE_1, { now: LEASED + 1 });
+    await recorder.lost();
+    assert.deepEqual(recorder.events, []);
   });
 
   rule('a watch that was not renewed in time is reported lost', async (scene) => {
