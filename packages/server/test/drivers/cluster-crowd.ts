@@ -3,6 +3,7 @@ import { PresenceKeys } from '../../src/presence/redis/presence-keys.ts';
 import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
 import { slotOf } from '../../src/redis/slot.ts';
 import { PAGE_1, PresenceScene, SCOPE, START } from '../contract/presence/presence-scene.ts';
+import { openTwo } from '../support/closing.ts';
 import { PATIENTLY } from '../support/redis.ts';
 import { until } from '../support/waiting.ts';
 import { assertUnavailable, PresenceFollower } from './presence-follower.ts';
@@ -33,7 +34,7 @@ export class Crowd {
   /** Runs `use` with a crowd in a cluster, under an unused key prefix. */
   static async with(url: string, prefix: string, use: (crowd: Crowd) => Promise<void>): Promise<void> {
     const options = { url: `${url}?prefix=${prefix}&${PATIENTLY}` };
-    const scene = new PresenceScene([await openRedisPresence(options), await openRedisPresence(options)]);
+    const scene = new PresenceScene(await openTwo(() => openRedisPresence(options)));
     const crowd = new Crowd(scene, prefix);
     try {
       for (const groupId of GROUPS) {

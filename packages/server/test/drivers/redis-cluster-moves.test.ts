@@ -7,7 +7,7 @@ import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
 import { slotOf } from '../../src/redis/slot.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { PAGE_1, PAGE_2, PresenceScene, SCOPE, START, TTL } from '../contract/presence/presence-scene.ts';
-import { closing } from '../support/closing.ts';
+import { closing, openTwo } from '../support/closing.ts';
 import { type OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
 import { PATIENTLY } from '../support/redis.ts';
 import {
@@ -43,9 +43,7 @@ describe('a Redis Cluster whose slots move', { skip: skipsOwnRedis }, () => {
 
   test('while the move of a slot is stuck calls for its group are unavailable, and other groups continue', async () => {
     const url = `${cluster.url}?prefix=between&${PATIENTLY}`;
-    await using scene = closing(
-      new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]),
-    );
+    await using scene = closing(new PresenceScene(await openTwo(() => openRedisPresence({ url }))));
     const [stuck = '', ...others] = GROUPS;
     await Promise.all(GROUPS.map((groupId) => scene.set('ann', PAGE_1, { groupId })));
     const keys = new PresenceKeys({ prefix: 'between', db: 0 });

@@ -10,7 +10,7 @@ import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { brokerContract } from '../contract/broker-contract.ts';
 import { PAGE_1, PAGE_2, PresenceScene, START, TTL } from '../contract/presence/presence-scene.ts';
 import { presenceStoreContract } from '../contract/presence-store-contract.ts';
-import { closing } from '../support/closing.ts';
+import { closing, openTwo } from '../support/closing.ts';
 import { skipsOwnRedis } from '../support/own-redis.ts';
 import { PATIENTLY } from '../support/redis.ts';
 import { type OwnCluster, SHORT_NODE_TIMEOUT_MS, startCluster } from '../support/redis-cluster.ts';
@@ -39,21 +39,19 @@ describe('Redis Cluster', { skip: skipsOwnRedis }, () => {
 
   const makeStores = async () => {
     const url = patientUrl();
-    return [await openRedisPresence({ url }), await openRedisPresence({ url })] as const;
+    return openTwo(() => openRedisPresence({ url }));
   };
   // All of a group is on one node, where a crowd is as on a single server.
   presenceStoreContract('Redis Cluster', makeStores, false);
 
   brokerContract('Redis Cluster', async () => {
     const url = patientUrl();
-    return [await openRedisBroker({ url }), await openRedisBroker({ url })];
+    return openTwo(() => openRedisBroker({ url }));
   });
 
   test('one sweep of a Redis Cluster ends presence on every node', async () => {
     const url = patientUrl();
-    await using scene = closing(
-      new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]),
-    );
+    await using scene = closing(new PresenceScene(await openTwo(() => openRedisPresence({ url }))));
     await Promise.all(GROUPS.map((groupId) => scene.set('ann', PAGE_1, { groupId })));
     const sizes = await Promise.all(cluster.masters.map((node) => node.command('DBSIZE')));
     assert.ok(
@@ -72,7 +70,7 @@ describe('a Redis Cluster whose nodes fail', { skip: skipsOwnRedis }, () => {
 
   test('no call hangs while a node of a Redis Cluster is paused, and all succeed soon after it is resumed', async () => {
     const url = freshUrl();
-    const scene = new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]);
+    const scene = new PresenceScene(await openTwo(() => openRedisPresence({ url })));
     try {
       const recorders = await Promise.all(GROUPS.map((groupId) => scene.watch({ groupId })));
       cluster.masters[1]?.signal('SIGSTOP');
@@ -129,9 +127,7 @@ describe('a Redis Cluster whose nodes fail', { skip: skipsOwnRedis }, () => {
 
   test('watches are lost and presence stays when a master of a Redis Cluster dies and its replica takes over', async () => {
     const url = freshUrl();
-    await using scene = closing(
-      new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]),
-    );
+    await using scene = closing(new PresenceScene(await openTwo(() => openRedisPresence({ url }))));
     const recorders = await Promise.all(GROUPS.map((groupId) => scene.watch({ groupId })));
     await Promise.all(GROUPS.map((groupId) => scene.set('ann', PAGE_1, { groupId })));
     await until('the replica has it all', async () => {

@@ -5,6 +5,7 @@ import { openRedisBroker } from '../../src/broker/redis/redis-broker.ts';
 import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { PAGE_1, PresenceScene } from '../contract/presence/presence-scene.ts';
+import { openTwo } from '../support/closing.ts';
 import { OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
 import { untilReplicated } from '../support/redis-sentinels.ts';
 import { until } from '../support/waiting.ts';
@@ -45,7 +46,7 @@ const untilMaster = (server: OwnRedis) =>
 describe('Redis behind a sentinel', { skip: skipsOwnRedis }, () => {
   test('the Redis client connects to the master that the sentinel names, and to its replica when that takes over', async (t) => {
     const { master, replica, url } = await startPair(t);
-    const scene = new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]);
+    const scene = new PresenceScene(await openTwo(() => openRedisPresence({ url })));
     t.after(() => scene.close());
     const broker = await openRedisBroker({ url });
     t.after(() => broker.close());
@@ -78,7 +79,7 @@ describe('Redis behind a sentinel', { skip: skipsOwnRedis }, () => {
 
   test('a planned SENTINEL FAILOVER and one back lose no presence, and watches go on with the next master', async (t) => {
     const { master, replica, sentinel, url } = await startPair(t);
-    const scene = new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]);
+    const scene = new PresenceScene(await openTwo(() => openRedisPresence({ url })));
     t.after(() => scene.close());
     const users = ['ann'];
     await scene.set('ann', PAGE_1);

@@ -8,7 +8,7 @@ import { openRedisBroker } from '../../src/broker/redis/redis-broker.ts';
 import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { PAGE_1, PresenceScene } from '../contract/presence/presence-scene.ts';
-import { closing } from '../support/closing.ts';
+import { closing, openTwo } from '../support/closing.ts';
 import { OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -32,9 +32,7 @@ describe('Redis over TLS', { skip: skipsOwnRedis }, () => {
     const host = `rediss://127.0.0.1:${redis.tlsPort}`;
     const url = `${host}?ca=${cert}&cert=${cert}&key=${key}`;
 
-    await using scene = closing(
-      new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]),
-    );
+    await using scene = closing(new PresenceScene(await openTwo(() => openRedisPresence({ url }))));
     const recorder = await scene.watch();
     await scene.set('ann', PAGE_1);
     await recorder.first(1);

@@ -6,6 +6,7 @@ import { Redis } from 'ioredis';
 import type { Broker, Notification } from '../../src/broker/broker.ts';
 import { openRedisBroker } from '../../src/broker/redis/redis-broker.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
+import { openTwo } from '../support/closing.ts';
 import { OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
 import { until, within } from '../support/waiting.ts';
 
@@ -22,10 +23,7 @@ async function withBrokers(
   ) => Promise<void>,
 ): Promise<void> {
   await using redis = await OwnRedis.start();
-  const brokers = [
-    await openRedisBroker({ url: redis.url }),
-    await openRedisBroker({ url: redis.url }),
-  ] as const;
+  const brokers = await openTwo(() => openRedisBroker({ url: redis.url }));
   t.after(() => Promise.all(brokers.map((broker) => broker.close())));
   const received = [[], []] as [string[], string[]];
   for (const [index, broker] of brokers.entries()) {

@@ -9,6 +9,17 @@ interface Closable {
 export const closing = <Opened extends Closable>(opened: Opened): Opened & AsyncDisposable =>
   Object.assign(opened, { [Symbol.asyncDispose]: async () => void (await opened.close()) });
 
+/** Opens two. The first is closed again where the second cannot be opened: it would not let the process end. */
+export async function openTwo<Opened extends Closable>(
+  open: () => Promise<Opened>,
+): Promise<readonly [Opened, Opened]> {
+  await using opened = new AsyncDisposableStack();
+  const first = opened.use(closing(await open()));
+  const second = await open();
+  opened.move();
+  return [first, second];
+}
+
 /** Returns a function that registers what was opened: it is closed after the tests of the calling suite. */
 export function closedAfterTests(): <Opened extends Closable>(opened: Opened) => Opened {
   const registered: Closable[] = [];

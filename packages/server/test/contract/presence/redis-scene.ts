@@ -1,5 +1,5 @@
 import { openRedisPresence } from '../../../src/presence/redis/redis-presence.ts';
-import { closing } from '../../support/closing.ts';
+import { closing, openTwo } from '../../support/closing.ts';
 import { OwnRedis } from '../../support/own-redis.ts';
 import { PresenceScene } from './presence-scene.ts';
 
@@ -9,6 +9,6 @@ export async function withRedisScene(
 ): Promise<void> {
   await using redis = await OwnRedis.start();
   const open = () => openRedisPresence({ url: redis.url });
-  await using scene = closing(new PresenceScene([await open(), await open()]));
+  await using scene = closing(new PresenceScene(await openTwo(open)));
   await use(scene, redis);
 }
