@@ -7,13 +7,16 @@ import type { ErrorCode } from './protocol.ts';
 export type RollcallErrorCode = ErrorCode | 'network' | 'timeout' | 'aborted';
 
 /** The retryable codes of the protocol's table, and this client's own. */
-const RETRYABLE_CODES: readonly RollcallErrorCode[] = ['error', 'network', 'timeout'];
+const RETRYABLE_CODES = /^(error|network|timeout)$/;
 /** The longest delay: a day. A timer with 2^31 milliseconds or more would fire at once. A longer `Retry-After` counts as this. */
 export const DELAY_MAX_MS = 86_400_000;
-/** Statuses that are retryable whatever their code: request timeout, too many requests, and a gateway's 5xx. */
-const RETRYABLE_STATUSES: readonly number[] = [408, 429, 502, 503, 504];
+/** Statuses that are retryable whatever their code: request timeout, too many requests, and 5xx. */
+const RETRYABLE_STATUSES = /^(408|429|5..)$/;
 /** A 401 is about the token when it has `WWW-Authenticate` or one of these codes; CORS can hide the header. */
 const TOKEN_CODES = /_token$|_authorization_header$/;
+
+/** The codes that an error has in a body or an event: gateways have other words, such as `Forbidden`. */
+const CODE = /^(error|network|\w+_\w+)$/;
 
 /** The fields of an error besides its code and message. */
 interface ErrorDetails {
@@ -44,7 +47,7 @@ export class RollcallError extends Error {
     this.name = 'RollcallError';
     this.code = code;
     this.status = details.status ?? 0;
-    this.retryable = RETRYABLE_CODES.includes(code) || RETRYABLE_STATUSES.includes(this.status);
+    this.retryable = RETRYABLE_CODES.test(code) || RETRYABLE_STATUSES.test(String(this.status));
     this.requestId = details.requestId ?? null;
     this.retryAfterMs = details.retryAfterMs;
     this.aboutToken = details.aboutToken || TOKEN_CODES.test(code);
@@ -52,23 +55,18 @@ export class RollcallError extends Error {
 }
 
 /**
- * The error of a response, given its body. A gateway's response has no code of the table and gets one by its status: 404 is that
- * of a gateway that knows no server now, as while one starts again.
+ * The error of a response, given its body. Without an error of the server it is of a gateway, which knows no server now, as while one
+ * starts again; but a body that is too large stays so.
  */
 export const errorOfResponse = ({ status, headers }: Response, body: string): RollcallError =>
-  errorIn(
-    objectIn(body),
-    status === 404 || status >= 500 ? 'error' : 'invalid_request',
-    `status ${status} without an error body`,
-    {
-      status,
-      requestId: headers.get('x-request-id'),
-      retryAfterMs: retryAfterMs(headers.get('retry-after')),
-      aboutToken: status === 401 && headers.has('www-authenticate'),
-    },
-  );
+  errorIn(objectIn(body), status === 413 ? 'invalid_request' : 'error', `status ${status} without an error`, {
+    status,
+    requestId: headers.get('x-request-id'),
+    retryAfterMs: retryAfterMs(headers.get('retry-after')),
+    aboutToken: status === 401 && headers.has('www-authenticate'),
+  });
 
-/** The error that a parsed body describes; where it has none, the given code and message. */
+/** The error that a parsed body describes; where it has none of the server's, the given code and message. */
 export function errorIn(
   body: unknown,
   code: RollcallErrorCode,
@@ -76,8 +74,8 @@ export function errorIn(
   details?: ErrorDetails,
 ): RollcallError {
   const { error, message: reason } = Object(body);
-  const codeIn = typeof error === 'string' ? (error as RollcallErrorCode) : code;
-  return new RollcallError(codeIn, typeof reason === 'string' ? reason : message, details);
+  const isOwn = reason && CODE.test(error);
+  return new RollcallError(isOwn ? error : code, isOwn ? reason : message, details);
 }
 
 /** The object that a JSON text has; an empty one where it is none. */

@@ -114,6 +114,27 @@ describe('errors', () => {
     );
   });
 
+  test('an error that is not one of the server is of a gateway, and is retryable, but not where the body is too large', async () => {
+    const texts = [
+      '<h1>Forbidden</h1>',
+      '{"message":"Forbidden"}',
+      // As those of Spring, of an OAuth proxy, and of a server that has no codes.
+      '{"status":403,"error":"Forbidden","message":"Access Denied"}',
+      '{"error":"invalid_token","error_description":"The token was not accepted"}',
+      '{"error":true,"message":"Forbidden"}',
+    ];
+    for (const status of [400, 401, 403, 413])
+      for (const text of texts)
+        await withClient(
+          ({ response }) => response.writeHead(status).end(text),
+          async (rollcall) => {
+            const error = await failure(rollcall.users.get('ada', { retries: 0 }));
+            const isPassing = status !== 413;
+            isOf(error, { code: isPassing ? 'error' : 'invalid_request', status, retryable: isPassing });
+          },
+        );
+  });
+
   test('ifMatch is sent as the server made it, also where a proxy that compresses has made the ETag weak', async () => {
     const script = (request: Received) =>
       respond(request, 200, { id: 'g' }, request.method === 'GET' ? { etag: 'W/"1-a"' } : {});

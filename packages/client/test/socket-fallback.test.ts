@@ -89,28 +89,30 @@ describe('HTTP in place of a socket', () => {
     );
   });
 
-  test('a socket is opened as soon as a gateway knows a server again, until which it answers 404', async () => {
-    let isAway = true;
-    const requests: string[] = [];
-    const onUpgrade = (open: () => void, socket: Duplex) => {
-      if (isAway) socket.end('HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n');
-      else open();
-    };
-    const onRequest: RequestListener = ({ method, url }, response) => {
-      requests.push(`${method} ${url}`);
-      response.writeHead(404, { 'content-type': 'text/plain' }).end('404 page not found\n');
-      isAway = false;
-    };
-    await withScriptedSocket(
-      () => true,
-      async ({ client, of }) => {
-        client.presence.announce({ location: LOCATION });
-        await until('the user is present', () => of('present').length === 1, 15_000);
-        assert.deepEqual(requests, ['GET /v1/client/viewer']);
-      },
-      { onUpgrade, onRequest },
-    );
-  });
+  for (const status of [401, 403, 404]) {
+    test(`a socket is opened as soon as a gateway knows a server again, until which it answers ${status}`, async () => {
+      let isAway = true;
+      const requests: string[] = [];
+      const onUpgrade = (open: () => void, socket: Duplex) => {
+        if (isAway) socket.end(`HTTP/1.1 ${status} Away\r\ncontent-length: 0\r\n\r\n`);
+        else open();
+      };
+      const onRequest: RequestListener = ({ method, url }, response) => {
+        requests.push(`${method} ${url}`);
+        response.writeHead(status, { 'content-type': 'text/plain' }).end('page not found\n');
+        isAway = false;
+      };
+      await withScriptedSocket(
+        () => true,
+        async ({ client, of }) => {
+          client.presence.announce({ location: LOCATION });
+          await until('the user is present', () => of('present').length === 1, 15_000);
+          assert.deepEqual(requests, ['GET /v1/client/viewer']);
+        },
+        { onUpgrade, onRequest },
+      );
+    });
+  }
 
   // A login that came too late is tried a second time: the page can have been busy.
   const ends: [string, number, (ws: ReceivedFrame['ws'], passTime: () => void) => void][] = [

@@ -57,20 +57,22 @@ describe('watching presence', () => {
     );
   });
 
-  test('a page of a proxy with status 200 is a lost connection, and the watch connects again', async () => {
-    const html: Script = ({ response }) =>
-      response.writeHead(200, { 'content-type': 'text/html' }).end('<p>');
-    await watching(
-      (request, index) => (index === 0 ? html(request, index) : stream(request, SNAPSHOT)),
-      async ({ watch, rollcall, retries }) => {
-        const states: string[] = [];
-        rollcall.status.subscribe(() => states.push(rollcall.status.get().state));
-        assert.deepEqual(await take(watch, 1), ['snapshot']);
-        assert.deepEqual(states.slice(0, 2), ['reconnecting', 'open']);
-        assert.equal(retries[0]?.error.code, 'network');
-      },
-    );
-  });
+  for (const status of [200, 400, 401, 403, 404]) {
+    test(`a page of a proxy with status ${status} is a lost connection, and the watch connects again`, async () => {
+      const html: Script = ({ response }) =>
+        response.writeHead(status, { 'content-type': 'text/html' }).end('<p>');
+      await watching(
+        (request, index) => (index === 0 ? html(request, index) : stream(request, SNAPSHOT)),
+        async ({ watch, rollcall, retries }) => {
+          const states: string[] = [];
+          rollcall.status.subscribe(() => states.push(rollcall.status.get().state));
+          assert.deepEqual(await take(watch, 1), ['snapshot']);
+          assert.deepEqual(states.slice(0, 2), ['reconnecting', 'open']);
+          assert.equal(retries[0]?.error.code, status === 200 ? 'network' : 'error');
+        },
+      );
+    });
+  }
 
   test('events of an unknown type are ignored', async () => {
     await watching(

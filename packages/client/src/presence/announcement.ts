@@ -89,7 +89,7 @@ export class Announcement {
 
   /** @internal */
   get wanted(): AnnouncedLocation | null {
-    return this.#isLeaving || this.#isAway || this.#isOver ? null : this.#announced;
+    return this.#isLeaving || this.#isAway ? null : this.#announced;
   }
 
   /** The location that is announced; the server may not have it yet. */

@@ -88,7 +88,7 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
 
   async *#follow(): AsyncGenerator<Event, void, undefined> {
     const { status, link } = this.#transport;
-    if (this.#frame !== undefined && !this.#isStopped) link?.acquire(this);
+    if (this.#frame && !this.#isStopped) link?.acquire(this);
     try {
       while (!this.#isStopped) {
         // A socket that is not opened has tried everything: it renews tokens and connects again by itself.
@@ -114,7 +114,7 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
   /** Whether to watch through the socket: waits until it is open, or known to be missing. @throws RollcallError */
   async #isThroughSocket(): Promise<boolean> {
     const { link } = this.#transport;
-    if (link === undefined || this.#frame === undefined) return false;
+    if (!link || !this.#frame) return false;
     return within(Number.POSITIVE_INFINITY, this.#stops, link.ready());
   }
 
