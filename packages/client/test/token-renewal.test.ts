@@ -4,7 +4,7 @@ import type { RequestListener } from 'node:http';
 import { describe, test } from 'node:test';
 import { until } from '../../server/test/support/waiting.ts';
 import { RollcallClient } from '../src/index.ts';
-import { type SocketScript, withScriptedSocket } from './support/scripted-socket.ts';
+import { accept, type SocketScript, withScriptedSocket } from './support/scripted-socket.ts';
 
 const RENEW_AGAIN_MS = 10_000;
 
@@ -45,6 +45,36 @@ describe('the renewal of a token', () => {
         await until('the socket has the second token', () => of('auth').at(-1)?.token === 'the.second.token');
         assert.equal(opened(), 1);
         assert.deepEqual(client.status.get(), { state: 'open', reason: null });
+      },
+      { token },
+    );
+  });
+
+  test('a token that lives for some seconds is renewed before its end, also where one of the requests for it fails', async (context) => {
+    const { token, calls } = tokens('the.first.token', 'the.second.token', away, 'the.third.token');
+    const script: SocketScript = (frame) => {
+      accept(frame);
+      if (frame.op === 'auth') frame.send({ event: 'expiring', in: 6 });
+      return false;
+    };
+    await withScriptedSocket(
+      script,
+      async ({ client, of }) => {
+        context.mock.timers.enable({ apis: ['setTimeout'] });
+        await client.presence.watch().next();
+        await until('the socket has the second token', () => {
+          context.mock.timers.tick(1);
+          return of('auth').length === 2;
+        });
+        // Its snapshot comes behind what is sent of the token's end.
+        await client.presence.watch().next();
+        let passedMs = 0;
+        await until('the third token was requested', () => {
+          context.mock.timers.tick(100);
+          passedMs += 100;
+          return calls() === 4;
+        });
+        assert.ok(passedMs < 6_000, `${passedMs} ms`);
       },
       { token },
     );

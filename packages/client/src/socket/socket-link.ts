@@ -53,7 +53,7 @@ export class SocketLink {
   /** The last attempt got no answer through a socket, and the server answered over HTTP. */
   #wasAnswered = false;
   /** Times of this clock do not jump when the machine's is set. */
-  #renewedAt = -RENEW_AGAIN_MS;
+  #renewedAt = Number.NEGATIVE_INFINITY;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #renewal: ReturnType<typeof setTimeout> | undefined;
   #idle: ReturnType<typeof setTimeout> | undefined;
@@ -133,7 +133,7 @@ export class SocketLink {
 
   async #connect(): Promise<void> {
     if (this.#socket !== null || this.#isSuspended || this.#transport.closing.aborted) return;
-    const socket = new Socket(() => this.#renew());
+    const socket = new Socket((seconds) => this.#renew(seconds));
     this.#socket = socket;
     // Whatever is awaited here, the socket may have been closed meanwhile.
     const isOver = () => this.#socket !== socket;
@@ -204,10 +204,9 @@ export class SocketLink {
       ? Math.random() * FIRST_RETRY_MS
       : Math.max(leastMs, backoffMs(this.#failures, FIRST_RETRY_MS, RETRY_DELAY_MAX_MS));
     this.#failures += 1;
-    const wasConnected = this.#hasBeenOpen || this.#httpUntil > 0;
-    this.#transport.status.report(this, wasConnected ? 'reconnecting' : 'connecting', error);
-    if (this.#users.size === 0 && this.#opening === null) return;
-    this.#timer = setTimeout(() => this.#connectNow(), delayMs);
+    const state = this.#hasBeenOpen || this.#httpUntil ? 'reconnecting' : 'connecting';
+    this.#transport.status.report(this, state, error);
+    if (this.#users.size > 0 || this.#opening) this.#timer = setTimeout(() => this.#connectNow(), delayMs);
   }
 
   #connectNow(): void {
@@ -244,9 +243,10 @@ export class SocketLink {
     this.#answer(false);
   }
 
-  /** The token ends soon. A token that has as little time left is not requested again at once. */
-  #renew(): void {
-    const delayMs = Math.max(0, this.#renewedAt + RENEW_AGAIN_MS - performance.now());
+  /** The token ends in so many seconds. One that has as little time left is not requested again at once, but twice until then. */
+  #renew(seconds: number): void {
+    const againMs = Math.min(RENEW_AGAIN_MS, seconds * 333);
+    const delayMs = Math.max(0, this.#renewedAt + againMs - performance.now());
     clearTimeout(this.#renewal);
     this.#renewal = setTimeout(async () => {
       this.#renewedAt = performance.now();
@@ -255,7 +255,7 @@ export class SocketLink {
         if (token !== null) await this.#open?.request({ op: 'auth', token });
       } catch {
         // The token cannot be had now. The old one is good for some seconds.
-        if (this.#open !== null) this.#renew();
+        if (this.#open !== null) this.#renew(seconds);
       }
     }, delayMs);
   }

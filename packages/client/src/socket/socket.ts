@@ -30,6 +30,7 @@ interface Answer {
   readonly event?: string;
   readonly id?: string;
   readonly data?: unknown;
+  readonly in?: number;
 }
 
 const PROTOCOL = 'rollcall.v1';
@@ -54,7 +55,7 @@ export class Socket {
   #ws: WebSocket | undefined;
   readonly #pending = new Map<number, Pending>();
   readonly #watches = new Map<number, (event: ReceivedEvent) => void>();
-  readonly #onExpiring: () => void;
+  readonly #onExpiring: (seconds: number) => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #ref = 0;
   #permits: Promise<void> = Promise.resolve();
@@ -63,8 +64,8 @@ export class Socket {
   #end!: (error: SocketLost) => void;
   #isOver = false;
 
-  /** @param onExpiring called when the token ends soon */
-  constructor(onExpiring: () => void) {
+  /** @param onExpiring called when the token ends in so many seconds */
+  constructor(onExpiring: (seconds: number) => void) {
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -158,13 +159,13 @@ export class Socket {
 
   #receive(text: string): void {
     if (this.#isOver) return;
-    const { ref, error, watch, event = '', id = '', data } = objectIn(text) as Answer;
-    const pending = this.#pending.get(ref ?? 0);
+    const { ref, error, watch, event = '', id = '', data, in: seconds } = objectIn(text) as Answer;
+    const pending = this.#pending.get(ref as number);
     if (watch !== undefined) {
       const onEvent = this.#watches.get(watch);
       if (event === 'ended') this.#watches.delete(watch);
       onEvent?.({ type: event === 'ended' ? 'error' : event, data, id });
-    } else if (event === 'expiring') this.#onExpiring();
+    } else if (event === 'expiring') this.#onExpiring(seconds as number);
     else if (error === undefined) pending?.resolve();
     else
       pending?.reject(
