@@ -46,6 +46,37 @@ describe('reading a group', () => {
       assert.equal(seen.watches.length, 1);
     }));
 
+  test('a group is read again where the record was read more than 100 times during a reading, and its streams show the changes', () =>
+    withStreams({ users: ['a', 'b'] }, async (world) => {
+      const { store, presence } = world.engine;
+      const seen = watched(presence);
+      const list = store.durablePresence.list.bind(store.durablePresence);
+      const [read, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      store.durablePresence.list = async (...page) => {
+        const found = await list(...page);
+        read.resolve();
+        await answered.promise;
+        return found;
+      };
+      const opening = world.open();
+      await read.promise;
+      for (let round = 0; round < 120; round += 1) {
+        await store.durablePresence.put(
+          world.project,
+          { userId: 'a', groupId: 'g', region: '{"page":"1"}', location: `{"line":"${round}","page":"1"}` },
+          writeContext(world.clock, BY_TEST),
+        );
+        await world.pass(1);
+      }
+      assert.equal(seen.watches.length, 1);
+      answered.resolve();
+      const sink = await opening;
+      await world.pass(3);
+      const line = () => ReaderModel.of(sink.parser.events).entries()[0]?.durable?.location.line;
+      await world.until('the last location', () => line() === '119');
+      assert.equal(seen.watches.length, 2);
+    }));
+
   test('an event that comes between the readings of presence and of durable presence is in the stream', () =>
     withStreams({ users: ['a'] }, async (world) => {
       const { durablePresence } = world.engine.store;
