@@ -309,4 +309,39 @@ describe('a reader who comes from a process that has not noticed a change yet', 
         await world.until('the end of the presence', () => shownAfter(before, back) === 'b,c');
       }));
   }
+
+  test('a reader gets a snapshot who resumes where a process read a durable update with a filter after the user was removed', () =>
+    withStreams({ mergeMs: 0, writesPerSecond: [undefined, undefined], users: ['a'] }, async (world) => {
+      const filter = { location: { location: '{"page":"1"}', partial: true }, excludeDurable: false };
+      const moveTo = (page: string) =>
+        world.put('a', { location: { page, x: '1' }, exclusiveWithin: { x: '1' }, durable: true });
+      await setDurable(world, 'a', '0');
+      world.clock.move(1);
+      await moveTo('1');
+      const sinks = [await world.open({ filter }, undefined, 0), await world.open({ filter }, undefined, 1)];
+      // So nothing was opened lately.
+      await world.pass(12);
+      const { durablePresence, members } = world.engine.store;
+      const list = durablePresence.list.bind(durablePresence);
+      const removed = Promise.withResolvers<void>();
+      let calls = 0;
+      durablePresence.list = async (...page) => {
+        calls += 1;
+        if (calls === 2) await removed.promise;
+        return list(...page);
+      };
+      await moveTo('2');
+      await world.until('the line', () => sinks.some(({ lines }) => lines.join() === 'a 0'));
+      const [before, last] = sinks.toSorted((a, b) => b.changes.length - a.changes.length);
+      before?.onEnd();
+      await members.change(world.project, 'g', { add: [], remove: ['a'] }, context(world));
+      removed.resolve();
+      await world.pass(3);
+      const back = await world.open(
+        { filter },
+        before?.parser.lastEventId,
+        sinks.indexOf(last as SimulatedSink),
+      );
+      await world.until('the removal', () => shownAfter(before as SimulatedSink, back) === '');
+    }));
 });

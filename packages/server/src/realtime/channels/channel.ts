@@ -36,8 +36,6 @@ export class Channel {
   stale: Stale = { userIds: new Set() };
   /** Resolves when the channel is open; rejects where it could not be opened. Set by the feed. */
   ready: Promise<void> = Promise.resolve();
-  /** When it was opened, in milliseconds since the epoch. */
-  openedAt = 0;
   /** The last event of a change that the channel may have had before, and no event for it. Set by the feed. */
   aheadAt = 0;
   /** How many readers wait to join. Set by the feed. */
@@ -201,9 +199,8 @@ export class Channel {
   }
 
   /** The view is complete, as of the state's offset. */
-  restart(now: number): void {
+  restart(): void {
     this.#isOpen = true;
-    this.openedAt = now;
     this.aheadAt = this.#state.offset;
     this.#dropSnapshot();
     this.#missedPrefix = this.#state.missedTexts.newPrefix();

@@ -28,7 +28,8 @@ export async function openChannel(
     if (channel.view.showsUsers) state.profiles.need();
     await state.profiles.read(store, state.scope, [...state.profiles.unknown(state.userIds()), ...early]);
     channel.view.replaceDurable(latest);
-    channel.restart(clock.now());
+    channel.view.readAt = clock.now();
+    channel.restart();
     if (channel.readers.size > 0) await channel.reopen();
   });
 }

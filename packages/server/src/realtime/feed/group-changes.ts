@@ -1,3 +1,4 @@
+import type { Clock } from '../../core/clock.ts';
 import type { NumberedEvent, PresenceEvent } from '../../presence/presence-store.ts';
 import type { Profile } from '../../store/ports/users.ts';
 import type { Store } from '../../store/store.ts';
@@ -11,6 +12,7 @@ import { type LatestLocations, readAllDurable, readDurable } from '../views/dura
 import type { FeedState } from '../views/feed-state.ts';
 import type { DurableSet, FilteredView } from '../views/filtered-view.ts';
 import { presentableOf } from '../views/presentable.ts';
+import type { FollowedParts } from './followed-group.ts';
 
 /** The changes of one event of the group: ephemeral presence as a reader without a filter sees it, and durable presence. */
 interface GroupChange {
@@ -37,6 +39,7 @@ const NO_DURABLE = new Map<Channel, readonly ReaderEvent[]>();
  */
 export class GroupChanges {
   readonly #store: Store;
+  readonly #clock: Clock;
   readonly #state: FeedState;
   readonly #channels: ChannelSet;
   /** Of the events that are being applied: the durable updates whose location has ended since. */
@@ -47,8 +50,13 @@ export class GroupChanges {
   readonly #hidden = new Set<string>();
   #isGroupRemoved = false;
 
-  constructor(store: Store, state: FeedState, channels: ChannelSet) {
+  constructor(
+    { store, clock }: Pick<FollowedParts, 'store' | 'clock'>,
+    state: FeedState,
+    channels: ChannelSet,
+  ) {
     this.#store = store;
+    this.#clock = clock;
     this.#state = state;
     this.#channels = channels;
   }
@@ -204,7 +212,10 @@ export class GroupChanges {
       durable: await this.#applyToViews(
         (shown) =>
           (isLate || isGap ? null : shown.applyDurable(event)) ??
-          read(shown.filter.location).then((found) => shown.applyRead(event, found.get(userId) ?? null)),
+          read(shown.filter.location).then((found) => {
+            shown.readAt = this.#clock.now();
+            return shown.applyRead(event, found.get(userId) ?? null);
+          }),
       ),
     };
   }

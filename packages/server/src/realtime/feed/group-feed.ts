@@ -55,7 +55,7 @@ export class GroupFeed implements Follower {
   constructor(scope: PresenceScope, parts: FeedParts) {
     this.#parts = parts;
     this.#state = new FeedState(scope, parts.counts);
-    this.#changes = new GroupChanges(parts.store, this.#state, this.#channels);
+    this.#changes = new GroupChanges(parts, this.#state, this.#channels);
     const hooks = {
       followed: () => this.#followed,
       viewerIds: () => this.#viewerIds(),
@@ -271,7 +271,7 @@ export class GroupFeed implements Follower {
   async #reopenResumed(): Promise<void> {
     const now = this.#parts.clock.now();
     for (const channel of this.#channels) {
-      const isAhead = this.#state.isAhead || now - channel.openedAt < EVENT_DELAY_MAX_MS;
+      const isAhead = this.#state.isAhead || now - channel.view.readAt < EVENT_DELAY_MAX_MS;
       if (!channel.isOpen || !isAhead) continue;
       channel.aheadAt = this.#state.offset;
       const resumed = [...channel.readers].filter(({ isResumed }) => isResumed);
