@@ -15,14 +15,21 @@ export interface AvatarStackProps {
   readonly size?: number | undefined;
   /** What a screen reader calls the list. Default: `People`. */
   readonly label?: string | undefined;
-  /** What a screen reader says of the faces that are not shown. Default: `and <names>`. */
+  /** What a screen reader says of the faces that are not shown. Default: `and <names>`, of ten at most. */
   readonly moreLabel?: ((hidden: readonly AvatarPerson[]) => string) | undefined;
   readonly className?: string | undefined;
   readonly style?: CSSProperties | undefined;
 }
 
 const nameOf = ({ name, id }: AvatarPerson) => name?.trim() || id;
-const namesOf = (people: readonly AvatarPerson[]) => `and ${people.map(nameOf).join(', ')}`;
+/** Most names that a screen reader reads of the faces that are not shown. */
+const NAMES_MAX = 10;
+const namesOf = (people: readonly AvatarPerson[]) => {
+  const names = people.slice(0, NAMES_MAX).map(nameOf);
+  const more = people.length - names.length;
+  if (more > 0) names.push(`and ${more} more`);
+  return `and ${names.join(', ')}`;
+};
 
 /**
  * Overlapping faces with their names as text for screen readers. It needs no style sheet: the colours follow the page's
@@ -107,13 +114,14 @@ const LIST: CSSProperties = {
 
 const circle = (size: number): CSSProperties => ({
   display: 'inline-grid',
-  alignItems: 'center',
-  justifyContent: 'center',
+  placeContent: 'center',
   boxSizing: 'border-box',
   width: size,
   height: size,
   borderRadius: size,
   boxShadow: '0 0 0 2px Canvas',
+  // The system's own colours (forced colours) replace backgrounds, shadows, and this.
+  outline: '1px solid transparent',
   font: `600 ${size * 0.34}px/1 system-ui, sans-serif`,
   userSelect: 'none',
 });

@@ -13,6 +13,10 @@ export interface PagedState<Event = never> {
   readonly missed: readonly Event[] | null;
 }
 
+/** The state with the event among those that a page which is being loaded misses. */
+export const recorded = <Event, State extends PagedState<Event>>(state: State, event: Event): State =>
+  state.missed === null ? state : { ...state, missed: [...state.missed, event] };
+
 /**
  * Returns the function that loads the next page; calls while a page is being loaded share it. `withPage` adds the page to the
  * state, and what was missed. The function rejects with a RollcallError.

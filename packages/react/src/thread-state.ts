@@ -1,5 +1,5 @@
 import type { ContentNode, Message, MessagesEvent, RollcallError, ViewerThread } from '@rollcall/client';
-import type { PagedState } from './page-loader.ts';
+import { type PagedState, recorded } from './page-loader.ts';
 
 /** A message, and whether the server has it. */
 export interface ThreadMessage extends Message {
@@ -30,8 +30,7 @@ export const isUnsent = ({ state }: ThreadMessage) => state !== 'sent';
 
 /** The state after an event of the stream. A pure function; unchanged messages are the same objects. */
 export function threadAfter(state: ThreadState, event: MessagesEvent<ViewerThread>): ThreadState {
-  const next = stateAfter(state, event);
-  return next.missed === null ? next : { ...next, missed: [...next.missed, event] };
+  return recorded(stateAfter(state, event), event);
 }
 
 /** The state when the thread cannot be watched any more: it has what was not sent, which the user may send again. */

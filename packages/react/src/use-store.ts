@@ -25,13 +25,8 @@ export function useStore<State, Selected>(
       last = { state, value: stable };
       return stable;
     };
-    let initial: { value: Selected } | null = null;
-    const getServer = () => {
-      // React compares two readings of the server's snapshot: they must be the same object.
-      initial ??= { value: select(store.initial) };
-      return initial.value;
-    };
-    return [() => selection(store.get()), getServer];
+    // React compares two readings of the server's snapshot too: they must be the same object.
+    return [() => selection(store.get()), () => selection(store.initial)];
   }, [store, select, isEqual]);
   const value = useSyncExternalStore(store.subscribe, get, getServer);
   useEffect(() => {

@@ -10,7 +10,7 @@ import type {
 import { useMemo } from 'react';
 import { storeOf } from './client-stores.ts';
 import type { LiveStore } from './live-store.ts';
-import { type PagedState, pageLoader } from './page-loader.ts';
+import { type PagedState, pageLoader, recorded } from './page-loader.ts';
 import { useProvided } from './rollcall-provider.ts';
 import { all, useStore } from './use-store.ts';
 
@@ -65,9 +65,6 @@ function threadsAfter(state: ThreadsState, event: ThreadsEvent<ViewerThread>): T
   if (index === -1 && state.token !== null && others.length === state.threads.length) return state;
   return { ...state, threads: others.toSpliced(index === -1 ? others.length : index, 0, thread) };
 }
-
-const recorded = (state: ThreadsState, event: ThreadsEvent<ViewerThread>): ThreadsState =>
-  state.missed === null ? state : { ...state, missed: [...state.missed, event] };
 
 /** The state with one page more, and with what has changed since it was requested. */
 function withMore(state: ThreadsState, items: readonly ViewerThread[], token: string | null): ThreadsState {

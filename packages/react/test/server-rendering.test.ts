@@ -126,6 +126,24 @@ for (const react of REACT_VERSIONS) {
       });
     });
 
+    test('AvatarStack outlines every face where the system has colours of its own', {
+      skip: skipsPages,
+    }, async () => {
+      const picture = 'data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg"/>';
+      const people = ['a', 'b', 'c'].map((id) => ({ id, name: id, pictureURL: id === 'a' ? picture : null }));
+      const html = server.renderAvatars({ people, max: 2 });
+      const outlines = (forcedColors: 'active' | 'none') =>
+        visit(`${host.value.origin}/empty/`, { forcedColors }, async ({ page }) => {
+          await page.setContent(`<main>${html}</main>`);
+          return page.evaluate(`[...document.querySelectorAll('li > *')].map((face) => {
+            const { outlineStyle, outlineColor, color } = getComputedStyle(face);
+            return outlineStyle === 'solid' && outlineColor === color;
+          })`);
+        });
+      assert.deepEqual(await outlines('active'), [true, true, true]);
+      assert.deepEqual(await outlines('none'), [false, false, false]);
+    });
+
     for (const dir of ['ltr', 'rtl']) {
       test(`AvatarStack covers no text, however many people it counts, and gives IDs in a row distant colours, ${dir}`, {
         skip: skipsPages,
