@@ -55,20 +55,25 @@ const closing =
   };
 
 describe('the status of a client', () => {
-  test('a client that is not let in is closed with the reason until it is used again', async (context) => {
-    await withScriptedSocket(closing(4403, 'user_not_found'), async ({ client }) => {
-      context.mock.timers.enable({ apis: ['setTimeout'] });
-      const states = statesOf(client);
-      const watch = client.presence.watch();
-      await watch.next();
-      await until('it is closed', () => short(client) === 'closed user_not_found');
-      await watch.return();
-      context.mock.timers.tick(IDLE_MS);
-      assert.equal(short(client), 'closed user_not_found');
-      assert.equal((await client.presence.watch().next()).value?.type, 'snapshot');
-      assert.deepEqual(states, ['connecting', 'open', 'closed user_not_found', 'connecting', 'open']);
+  for (const [when, idleMs] of [
+    ['at once', 0],
+    ['later', IDLE_MS],
+  ] as const) {
+    test(`a client that is not let in is closed with the reason until it is used again ${when}`, async (context) => {
+      await withScriptedSocket(closing(4403, 'user_not_found'), async ({ client }) => {
+        context.mock.timers.enable({ apis: ['setTimeout'] });
+        const states = statesOf(client);
+        const watch = client.presence.watch();
+        await watch.next();
+        await until('it is closed', () => short(client) === 'closed user_not_found');
+        await watch.return();
+        context.mock.timers.tick(idleMs);
+        assert.equal(short(client), 'closed user_not_found');
+        assert.equal((await client.presence.watch().next()).value?.type, 'snapshot');
+        assert.deepEqual(states, ['connecting', 'open', 'closed user_not_found', 'connecting', 'open']);
+      });
     });
-  });
+  }
 
   test('a client that is closed by close() has no reason, also when it was not let in before', async () => {
     await withScriptedSocket(closing(4403, 'group_not_found'), async ({ client }) => {
@@ -197,7 +202,7 @@ describe('the status of a client', () => {
         else frame.ws.close(code);
         return false;
       };
-      await withScriptedSocket(end, async ({ client, of }) => {
+      await withScriptedSocket(end, async ({ client, of, opened }) => {
         context.mock.timers.enable({ apis: ['setTimeout'] });
         const states = statesOf(client);
         const watch = client.presence.watch();
@@ -207,6 +212,10 @@ describe('the status of a client', () => {
         await until('it is reconnecting', () => short(client) === 'reconnecting network');
         // It waits for no more than half a second where the server stops, and for at least five where it was too fast.
         context.mock.timers.tick(code === 4429 ? 4_999 : 500);
+        if (code === 4429) {
+          await assert.rejects(client.viewer({ retries: 0 }), { status: 404 });
+          assert.equal(opened(), 1);
+        }
         await until('it is open again', () => {
           if (code === 4429) context.mock.timers.tick(100);
           return short(client) === 'open';

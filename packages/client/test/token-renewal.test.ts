@@ -80,6 +80,23 @@ describe('the renewal of a token', () => {
     );
   });
 
+  test('a client that has one token alone sends it once, also when it ends soon', async (context) => {
+    await withScriptedSocket(
+      expiring,
+      async ({ client, of }) => {
+        context.mock.timers.enable({ apis: ['setTimeout'] });
+        await client.presence.watch().next();
+        context.mock.timers.tick(1);
+        await client.presence.watch().next();
+        assert.deepEqual(
+          of('auth').map((frame) => frame.token),
+          ['the.only.token'],
+        );
+      },
+      { token: 'the.only.token' },
+    );
+  });
+
   test('a token that cannot be renewed is used for requests until the server rejects it', async () => {
     const { token, calls } = tokens('the.first.token', away);
     await withScriptedSocket(

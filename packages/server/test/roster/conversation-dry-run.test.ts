@@ -47,6 +47,16 @@ const before = [
 
 const cases: readonly [what: string, lines: readonly object[]][] = [
   [
+    'a group of the file that a later line renames, with a thread and a message of its member',
+    [
+      user('new'),
+      group('h', { members: ['new'] }),
+      group('h', { name: 'H' }),
+      thread('n', { groupID: 'h' }),
+      message('a', { threadID: 'n', authorID: 'new' }),
+    ],
+  ],
+  [
     'a new thread with its messages',
     [thread('n', atTime), message('a', { threadID: 'n' }), message('b', { threadID: 'n', ...atTime })],
   ],

@@ -53,6 +53,7 @@ describe('threads with a client token', () => {
       pagination: { token: null },
     });
     expectError(await Browser.of(project, 'u').get('/v1/client/threads'), 400, 'missing_field', 'groupID');
+    expectError(await Browser.of(project, 'u').get('/v1/client/threads?groupID=%ZZ'), 400, 'invalid_field');
   });
 
   test('a member creates a thread with id, groupID, name, url, location and metadata, and no other field', async () => {

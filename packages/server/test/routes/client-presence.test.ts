@@ -131,7 +131,7 @@ describe('GET /v1/client/presence', () => {
   test('GET /v1/client/presence needs a groupID or a token that names one, and rejects what the reading of a host rejects', async () => {
     const browser = Browser.of(project, 'ada');
     expectError(await read(browser), 400, 'missing_field', 'groupID');
-    for (const query of ['groupID=', 'groupID=g&groupID=g', 'groupID=%00']) {
+    for (const query of ['groupID=', 'groupID=g&groupID=g', 'groupID=%00', 'groupID=%ZZ']) {
       const answer = await browser.get(`/v1/client/presence?${query}`);
       expectError(answer, 400, 'invalid_field', 'groupID');
     }

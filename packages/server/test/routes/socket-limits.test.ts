@@ -236,6 +236,18 @@ describe('the limits of sockets', () => {
     assert.equal(answer.status, 429);
   });
 
+  test('a login that is rejected with user_not_found does not count among the 100 sockets and streams of its user', async () => {
+    const project = await seeded();
+    const { token } = Browser.of(project, 'a', 'g');
+    using socket = await SocketClient.open(project.url);
+    expectOk(await project.put('/v1/users/a', { status: 'deleted' }));
+    for (let ref = 1; ref <= limits.USER_STREAMS_MAX; ref += 1) socket.send({ op: 'auth', ref: -ref, token });
+    await socket.until('the answers', () => socket.frames.length === limits.USER_STREAMS_MAX);
+    assert.ok(socket.frames.every(({ error }) => error === 'user_not_found'));
+    expectOk(await project.put('/v1/users/a', { status: 'active' }));
+    await socket.ok('auth', { token });
+  });
+
   test('a server that stops closes its sockets with 4409', async () => {
     using sockets = new DisposableStack();
     let socket: SocketClient | undefined;

@@ -269,6 +269,18 @@ export function boundsContract(rule: Rule, crowdRule: Rule): void {
     }
   });
 
+  rule('a reading of many users with data ends early, with whole users', async (scene) => {
+    const data = at({ text: 'x'.repeat(limits.PRESENCE_DATA_MAX_BYTES - 20) });
+    const users = Array.from({ length: 1_200 }, (_, index) => `u${index + 1_000}`);
+    await Promise.all(users.map((userId) => scene.set(userId, page(0), { data })));
+    const parts = await partsOf(scene);
+    assert.deepEqual(
+      parts.flatMap((part) => part.users.map(({ userId }) => userId)),
+      users,
+    );
+    assert.equal(parts.length, 2);
+  });
+
   crowdRule(
     'members at very many locations are removed with events that name each of them once',
     async (scene) => {
