@@ -1,7 +1,7 @@
 /** Redis servers for one test, which the test can stop, pause and disconnect. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,15 +39,13 @@ after(async () => {
 /** A server on a free port, without persistence. */
 export class OwnRedis {
   readonly port: number;
-  /** The port for TLS, if enabled. */
-  readonly tlsPort: number;
   readonly dir: string;
   readonly #args: readonly string[];
   #child: ChildProcess | undefined;
   #pid = 0;
 
-  private constructor(ports: readonly [port: number, tlsPort: number], dir: string, args: readonly string[]) {
-    [this.port, this.tlsPort] = ports;
+  private constructor({ port, dir }: Reserved, args: readonly string[]) {
+    this.port = port;
     this.dir = dir;
     this.#args = args;
   }
@@ -67,12 +65,16 @@ export class OwnRedis {
   }
 
   static async #start(argsFor: (tlsPort: number) => readonly string[]): Promise<OwnRedis> {
-    const dir = await mkdtemp(join(tmpdir(), 'rollcall-redis-'));
-    const ports = [await freePort(), await freePort()] as const;
-    const server = new OwnRedis(ports, dir, argsFor(ports[1]));
+    const reserved = await reserve();
+    const server = new OwnRedis(reserved, argsFor(reserved.port + BUS_OFFSET));
     started.add(server);
     await server.start();
     return server;
+  }
+
+  /** The port for TLS, where the arguments enable it. A server that is no node of a cluster has no bus. */
+  get tlsPort(): number {
+    return this.port + BUS_OFFSET;
   }
 
   get url(): string {
@@ -132,10 +134,19 @@ export class OwnRedis {
   }
 }
 
-async function freePort(): Promise<number> {
+interface Reserved {
+  readonly port: number;
+  readonly dir: string;
+}
+
+/** A port that no program has, and its directory: while that exists, no other test is given the port. */
+async function reserve(): Promise<Reserved> {
   for (;;) {
     const port = PORTS.from + Math.floor(Math.random() * PORTS.count);
-    if ((await isFree(port)) && (await isFree(port + BUS_OFFSET))) return port;
+    const dir = join(tmpdir(), `rollcall-redis-${port}`);
+    if ((await mkdir(dir, { recursive: true })) === undefined) continue;
+    if ((await isFree(port)) && (await isFree(port + BUS_OFFSET))) return { port, dir };
+    await rm(dir, { recursive: true });
   }
 }
 
