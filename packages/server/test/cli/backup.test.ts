@@ -13,6 +13,7 @@ import { jwt, seconds } from '../support/jwt.ts';
 import { LAUNCHER } from '../support/launcher.ts';
 import { skipsPostgres, withDatabase } from '../support/postgres.ts';
 import { type TestServer, withDataDir, withServer } from '../support/server.ts';
+import { until } from '../support/waiting.ts';
 import { CHECKOUT, rollcall, rollcallOk } from './cli-process.ts';
 import { embedded, exportedBy, makeSmallStore, SMALL_COUNTS } from './stores.ts';
 
@@ -113,12 +114,13 @@ describe('rollcall backup and restore', () => {
       const to = join(directory, 'to');
       const args = [LAUNCHER, 'restore', '-', '--data-dir', to];
       const child = spawn(process.execPath, args, { stdio: ['pipe', 'ignore', 'inherit'] });
+      const exited = once(child, 'exit');
       child.stdin.on('error', () => {});
       child.stdin.write(text.slice(0, text.indexOf('{"type":"end"')));
-      while (!existsSync(join(to, 'rollcall.db-wal')))
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      child.kill('SIGKILL');
-      await once(child, 'exit');
+      await until('the store is opened', () => existsSync(join(to, 'rollcall.db-wal'))).finally(() =>
+        child.kill('SIGKILL'),
+      );
+      assert.deepEqual(await exited, [null, 'SIGKILL']);
       assert.deepEqual(
         (await exportedBy(embedded(to))).filter((record) => !record.includes('service_key')),
         [],

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { startCluster, startProcesses } from '../../../../cluster/start-cluster.ts';
+import { type ClusterNode, startCluster } from '../../../../cluster/start-cluster.ts';
 import { createProject, KNOWN, skip, withSharedServers } from '../cluster/cluster-case.ts';
 import { ReaderModel } from '../realtime/reader-model.ts';
 import { expectError, expectOk } from '../support/expect.ts';
@@ -100,8 +100,8 @@ describe('a failover of Redis with sentinels', { skip: skip || skipsOwnRedis }, 
       assert.equal(socket.close, null);
 
       // Other events have the numbers of those that were lost. A process that has read none of them notices it too.
-      const [late] = startProcesses({ ...options, processes: 1 });
-      const url = (await late?.listening) as string;
+      await using late = await startCluster({ ...options, processes: 1 });
+      const [{ url }] = late.nodes as [ClusterNode];
       for (const project of [
         ...projects,
         new Project(url, one.project.id, one.project.secret, one.project.token),
@@ -115,7 +115,7 @@ describe('a failover of Redis with sentinels', { skip: skip || skipsOwnRedis }, 
         assert.equal(stream.hasEnded, false);
         stream.close();
       }
-      await late?.end();
+      await late.stop();
       for (const line of failures) assert.match(line, /"StoreUnavailableError"/, line);
       for (const project of projects) project.close();
     });
