@@ -2,17 +2,11 @@ import type { RollcallClient } from '@rollcall/client';
 import { LiveStore, type Source } from './live-store.ts';
 
 interface AnyStore {
-  readonly isUsed: boolean;
-  readonly idleSince: number;
+  readonly isForgotten: boolean;
   resume(): void;
 }
 
 const STORES = new WeakMap<RollcallClient, Map<string, AnyStore>>();
-/** A store without a subscriber for so long is of something that is not shown any more, or of a rendering that React gave up. */
-const UNUSED_MS = 10_000;
-
-const isForgotten = ({ isUsed, idleSince }: AnyStore) =>
-  !isUsed && Math.abs(Date.now() - idleSince) > UNUSED_MS;
 
 /**
  * The store of a client under a key, so that all components share one stream. Memory: the stores in use, those that were
@@ -28,9 +22,8 @@ export function storeOf<State>(
   const stores = STORES.get(client) ?? storesOf(client);
   const text = stableText(key);
   const known = stores.get(text);
-  // What it shows may have changed long ago.
-  if (known !== undefined && !isForgotten(known)) return known as unknown as LiveStore<State>;
-  for (const [other, store] of stores) if (isForgotten(store)) stores.delete(other);
+  if (known !== undefined && !known.isForgotten) return known as unknown as LiveStore<State>;
+  for (const [other, store] of stores) if (store.isForgotten) stores.delete(other);
   const store = new LiveStore(initial, source, isNeeded);
   stores.set(text, store);
   return store;

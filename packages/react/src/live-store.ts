@@ -12,6 +12,8 @@ export type Source<State> = (
 
 /** A store goes on for so long without a subscriber: StrictMode, fast refresh and a change of route subscribe anew. */
 const LINGER_MS = 1_000;
+/** A store without a subscriber for so long is of something that is not shown any more, or of a rendering that React gave up. */
+const UNUSED_MS = 10_000;
 
 /**
  * State that is live while it has subscribers: the first starts its source, and the source ends a second after the last has
@@ -35,7 +37,7 @@ export class LiveStore<State> implements Observable<State> {
   /** In a row. */
   #failures = 0;
   /** When the last subscriber left, or when it was made. */
-  idleSince = Date.now();
+  #idleSince = Date.now();
 
   /** @param isNeeded whether the state must not be lost, although nothing shows it */
   constructor(initial: State, source: Source<State>, isNeeded: (state: State) => boolean) {
@@ -48,12 +50,16 @@ export class LiveStore<State> implements Observable<State> {
 
   get = (): State => this.#shown;
 
-  get isUsed(): boolean {
-    return this.#listeners.size > 0 || this.#running !== null || this.#isNeeded(this.#state);
+  /** Whether its state may have changed long ago. */
+  get isForgotten(): boolean {
+    const isUsed = this.#listeners.size > 0 || this.#running !== null || this.#isNeeded(this.#state);
+    return !isUsed && Math.abs(Date.now() - this.#idleSince) > UNUSED_MS;
   }
 
   subscribe = (listener: () => void): (() => void) => {
     const own = () => listener();
+    // React has shown a component again without rendering it.
+    if (this.isForgotten) this.set(() => this.initial);
     this.#listeners.add(own);
     clearTimeout(this.#linger);
     // Many components that are mounted while the server is away send no more requests than one.
@@ -61,7 +67,7 @@ export class LiveStore<State> implements Observable<State> {
     return () => {
       this.#listeners.delete(own);
       if (this.#listeners.size > 0) return;
-      this.idleSince = Date.now();
+      this.#idleSince = Date.now();
       this.#linger = setTimeout(() => this.#stop(), LINGER_MS);
     };
   };

@@ -1,11 +1,13 @@
 /** The application of the tests. What it shows is in the URL: `?view=faces&token=…&group=…`. */
 import { RollcallClient } from '@rollcall/client';
+import * as React from 'react';
 import {
   createElement,
   type FunctionComponent,
   type ReactElement,
   StrictMode,
   useEffect,
+  useMemo,
   useRef,
   useState,
 } from 'react';
@@ -161,6 +163,21 @@ function Published(): ReactElement {
   ]);
 }
 
+interface Hiding {
+  readonly mode: 'visible' | 'hidden';
+  readonly children?: ReactElement;
+}
+
+/** Can be hidden. It is not rendered again when it is shown, as where React's compiler has made the application. */
+function Hideable(): ReactElement {
+  const [mode, setMode] = useState<Hiding['mode']>('visible');
+  const others = useMemo(() => createElement(Others), []);
+  return createElement('p', null, [
+    createElement(React.Activity as FunctionComponent<Hiding>, { key: 'activity', mode }, others),
+    button('toggle', () => setMode(mode === 'visible' ? 'hidden' : 'visible')),
+  ]);
+}
+
 /** Rendered on a server, with a picture that does not exist. */
 function Broken(): ReactElement {
   const people = [{ id: 'ada', name: 'Ada Okafor', pictureURL: '/nothing.png?slow' }];
@@ -177,6 +194,7 @@ const VIEWS: Readonly<Record<string, readonly FunctionComponent[]>> = {
   members: [Members],
   walker: [Walker],
   published: [Published],
+  hideable: [Hideable],
   broken: [Broken],
   everything: [Me, Others, Status, Viewer, Members],
 };
