@@ -170,7 +170,7 @@ export class WebhookRun {
     const { attempt, isAcknowledged, isGone, retryAfter } = outcome;
     if (isAcknowledged) return this.#acknowledged(outcome, end);
     const now = clock.now();
-    const since = failures === 0 ? now : (this.webhook.failingSince ?? now);
+    const since = failures === 0 ? now : Math.min(now, this.webhook.failingSince ?? now);
     if (isGone || hasFailedLongEnough(now, since)) await this.#rest({ attempt });
     else {
       const dueAt = repeatAt(now, failures + 1, retryAfter);

@@ -186,6 +186,20 @@ test('after 3 days of failures a webhook is failing, and rests until it is set a
   assert.equal(receiver.received.length, count + 1);
 });
 
+test('a delivery is repeated also where the clock is set back meanwhile, and 3 days of failures are no longer', async () => {
+  const { receiver, ...each } = await failing(status(500));
+  const attemptedAfter = async (ms: number, count: number) => {
+    clock.jump(ms);
+    clock.move(4 * SECOND);
+    const project = renewed(each.project);
+    await recorded({ project, receiver }, count);
+    return { project, receiver };
+  };
+  await repeatsAfter(await attemptedAfter(-10 * 24 * HOUR, 2), 30 * SECOND);
+  const { project } = await attemptedAfter(72 * HOUR, 4);
+  await until('failing', async () => (await webhook(project, 'w')).status === 'failing');
+});
+
 test('a new url has the pauses of a new webhook, and 3 days until it is failing', async () => {
   const each = await failing(status(500));
   for (const pause of [5 * SECOND, 30 * SECOND]) await repeatsAfter(each, pause);

@@ -220,7 +220,8 @@ export interface ClaimedWebhook extends WebhookRecord, WebhookLease {
  * Each webhook has a lease of its own.
  *
  * A webhook can be claimed when it is active and due, is not leased or its lease is over, and has a fixed delivery, or records
- * that it has not passed.
+ * that it has not passed. Where its newest attempt is {@link SET_BACK_MS} ahead of `now`, the clock was set back since: it is due. A
+ * lease that ends so much later is over.
  */
 export interface WebhookLeaseStore {
   /** The projects with active webhooks. Where the engine is in this process, it reads some projects in each event-loop tick. */
@@ -232,6 +233,9 @@ export interface WebhookLeaseStore {
   /** Leases that have not been ended or taken over, of projects that exist, end at `until`. Resolves with their tokens. */
   renew(leases: readonly WebhookLease[], until: number): Promise<string[]>;
 }
+
+/** Further ahead than clocks of processes differ and leases last, in milliseconds. */
+export const SET_BACK_MS = 300_000;
 
 /** How many past types are stored. */
 export const PAST_TYPES_MAX = 10;

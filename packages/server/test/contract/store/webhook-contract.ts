@@ -153,6 +153,32 @@ export function webhookContract(lab: StoreLab): void {
       assert.deepEqual([claimed?.failures, claimed?.failingSince, claimed?.delivery?.id], [1, 11, 'd1']);
     }));
 
+  test('a delivery that failed, or is leased, by a clock that was set back since can be claimed', () =>
+    withRoster(async (roster) => {
+      const HOUR = 3_600_000;
+      const claimed = async (lease: string, now: number) => (await claim(roster, lease, now)).length;
+      await put(roster, 'w');
+      await recordSomething(roster);
+      assert.deepEqual(
+        [await claimed('a', HOUR), await claimed('b', HOUR - 290_000), await claimed('b', 0)],
+        [1, 0, 1],
+      );
+      await advance(roster, 'b', { next: deliveryOf('d1', 1) });
+      const failed = { dueAt: HOUR + 5, since: HOUR };
+      for (const at of [HOUR + 1, HOUR]) await advance(roster, 'b', { attempt: { ...attemptOf('d1'), at } });
+      await advance(roster, 'b', { failed });
+      assert.deepEqual(
+        [
+          await claimed('c', HOUR + 4),
+          await claimed('c', HOUR - 300_000),
+          await claimed('c', HOUR - 300_001),
+        ],
+        [0, 0, 1],
+      );
+      await advance(roster, 'c', { failed, attempt: { ...attemptOf('d1'), at: HOUR - 300_001 } });
+      assert.equal(await claimed('d', HOUR - 300_001), 0);
+    }));
+
   test('a webhook with a new URL is due at once, without the failures of the old URL and with its delivery', () =>
     withRoster(async (roster) => {
       await failOnce(roster);

@@ -1,12 +1,16 @@
-import type { WebhookLeaseStore } from '../../ports/webhooks.ts';
+import { SET_BACK_MS, type WebhookLeaseStore } from '../../ports/webhooks.ts';
 import { CLAIMED_COLUMNS, toClaimed, WEBHOOK_COLUMNS } from '../../webhook-rows.ts';
 import { planEachTime } from '../connections/postgres-connection.ts';
 import type { PostgresEngine } from '../postgres-engine.ts';
 import { arraysOf, textArray } from '../postgres-text.ts';
 
 /** A webhook `w` that is not leased at the time $1, or by the caller's leases $2, and has something to send. */
-const CAN_SEND = `w.status = 'active' AND w.due_at <= $1
-  AND (w.lease IS NULL OR (w.lease_until <= $1 AND w.lease <> ALL($2::text[])))
+const CAN_SEND = `w.status = 'active'
+  AND (w.due_at <= $1 OR $1 + ${SET_BACK_MS} < (
+    SELECT a.at FROM webhook_attempts a
+    WHERE a.project_id = w.project_id AND a.webhook_id = w.id AND a.number = w.attempts))
+  AND (w.lease IS NULL
+    OR ((w.lease_until <= $1 OR w.lease_until > $1 + ${SET_BACK_MS}) AND w.lease <> ALL($2::text[])))
   AND (w.delivery_id IS NOT NULL OR w.position < coalesce(h.position, 0))`;
 
 const WORK = planEachTime(`
