@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readProfiles } from '../../src/core/roster/user-profiles.ts';
 import type { PresenceStore, PresenceWatcher } from '../../src/presence/presence-store.ts';
+import type { EventSession } from '../../src/realtime/sessions/event-session.ts';
+import { SseSink } from '../../src/realtime/sessions/sse-sink.ts';
 import { BY_TEST } from '../support/origin.ts';
-import type { SimulatedSink } from './simulated-sink.ts';
-import { manyUsers, withStreams } from './stream-world.ts';
+import { SimulatedSink } from './simulated-sink.ts';
+import { manyUsers, type StreamWorld, withStreams } from './stream-world.ts';
 
 const READERS = 40;
 const MOVES = 30;
@@ -151,3 +153,58 @@ test('at most 100 channels without readers are retained for readers who resume',
     // One for the group, which has what the open stream without a filter shows, and one for each retained filter.
     assert.equal(read, 1 + 100);
   }));
+
+/** The most of a count that one tick of the event loop adds, until the count has grown by `total`. */
+async function mostInATick(world: StreamWorld, count: () => number, total: number): Promise<number> {
+  const end = count() + total;
+  let [last, most] = [count(), 0];
+  await world.until(`all ${total}`, () => {
+    most = Math.max(most, count() - last);
+    last = count();
+    return last >= end;
+  });
+  return most;
+}
+
+describe('very many streams', () => {
+  const STREAMS = 700;
+  const caller = (project: StreamWorld['project']) => ({
+    ...{ projectId: 'test-project', project, sessionId: null },
+    ...BY_TEST,
+  });
+  const opened = (session: EventSession) => {
+    const sink = new SimulatedSink();
+    session.start(new SseSink(sink));
+    return sink;
+  };
+  const onPage = (page: number) => ({ location: `{"page":"${page}"}`, partial: true });
+
+  const kinds: Record<string, (world: StreamWorld, index: number) => Promise<SimulatedSink>> = {
+    'presence with a filter of its own': (world, index) =>
+      world.open({ filter: { location: onPage(index), excludeDurable: false } }),
+    changes: async (world) => {
+      const { services, project } = world;
+      const sink = opened(await services.changeStreams.open({ caller: caller(project) }, null, {}));
+      await world.until('all changes', () => sink.parser.events.length === 3);
+      return sink;
+    },
+    'threads with a filter of its own': async ({ services, project }, index) => {
+      const request = { caller: caller(project), groupId: 'g' };
+      const filter = { groupId: 'g', location: onPage(index), resolved: null };
+      return opened(await services.conversationStreams.openThreads(request, filter, ['g', index], null));
+    },
+  };
+  for (const [kind, open] of Object.entries(kinds)) {
+    test(`where each of very many streams is one of ${kind}, their heartbeats are 256 at most in one tick of the event loop`, () =>
+      withStreams({ users: ['a'] }, async (world) => {
+        const sinks: SimulatedSink[] = [];
+        for (let index = 0; index < STREAMS; index += 1) sinks.push(await open(world, index));
+        await world.pass(2);
+        const comments = () => sinks.reduce((sum, { parser }) => sum + parser.comments, 0);
+        const beating = mostInATick(world, comments, STREAMS);
+        world.clock.move(15_000);
+        const most = await beating;
+        assert.ok(most <= 256, `${most} in one tick`);
+      }));
+  }
+});

@@ -33,9 +33,6 @@ export class ChangeHub {
     this.#parts = parts;
     this.#streams = new OpenStreams(parts, {
       tick: () => this.#tick(),
-      heartbeat: () => {
-        for (const reader of this.#readers) reader.heartbeat();
-      },
       onChange: (change) => this.#onChange(change),
     });
   }

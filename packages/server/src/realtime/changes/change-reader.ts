@@ -11,7 +11,6 @@ import type { StreamEvent } from '../../wire/stream-event.ts';
 import { EventSession, type EventSource } from '../sessions/event-session.ts';
 import type { SessionRequest } from '../sessions/stream-request.ts';
 import { commentOf, textOf } from '../text/events-text.ts';
-import type { Text } from '../text/pieces.ts';
 
 /** Events are written in texts of about this length, in UTF-16 units: more of them wait only for a network that takes them. */
 const TEXT_LENGTH = 64 * 1_024;
@@ -37,7 +36,7 @@ export class ChangeReader implements EventSource {
     this.#position = from;
     this.session = new EventSession(request, this);
     // A reader that is disconnected before the first change resumes from here.
-    this.session.opening = this.#heartbeat();
+    this.session.opening = commentOf(heartbeatText(this.idOf()));
   }
 
   get project(): ProjectKey {
@@ -53,8 +52,8 @@ export class ChangeReader implements EventSource {
     this.session.resume();
   }
 
-  heartbeat(): void {
-    this.session.heartbeat(this.#heartbeat());
+  idOf(): string {
+    return positionText(this.#position);
   }
 
   async catchUp(session: EventSession): Promise<void> {
@@ -96,10 +95,6 @@ export class ChangeReader implements EventSource {
     this.#position = position;
     session.write(textOf(events));
     return true;
-  }
-
-  #heartbeat(): Text {
-    return commentOf(heartbeatText(positionText(this.#position)));
   }
 
   #failed(err: unknown): void {

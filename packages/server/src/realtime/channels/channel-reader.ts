@@ -22,8 +22,6 @@ export interface ChannelReader {
   take(batch: Batch): void;
   /** Continues where the network stopped taking bytes. */
   resume(): void;
-  /** Sends a sign of life, and disconnects a reader who has taken nothing for a while. */
-  heartbeat(comment: Text): void;
   /** Sends a snapshot with the next {@link resume}. A reader in the middle of a text is disconnected and reconnects. */
   reopen(opening: Opening): void;
 }

@@ -1,10 +1,10 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { PresenceFilter } from '../../core/presence/presence-reading.ts';
-import { entryEvents, heartbeatText } from '../../wire/event-text.ts';
+import { entryEvents } from '../../wire/event-text.ts';
 import { mergeEntries } from '../events/merge-entries.ts';
 import type { Entry, ReaderEvent, StoredEntry } from '../events/reader-event.ts';
 import type { RecentEntries } from '../events/recent-entries.ts';
-import { commentOf, textOf } from '../text/events-text.ts';
+import { textOf } from '../text/events-text.ts';
 import type { Text } from '../text/pieces.ts';
 import type { FeedState } from '../views/feed-state.ts';
 import { FilteredView } from '../views/filtered-view.ts';
@@ -160,11 +160,10 @@ export class Channel {
     return text;
   }
 
-  /** Sends every reader a heartbeat, with the ID of the group's position where the reader has everything. */
-  async heartbeat(): Promise<void> {
+  /** The ID of the group's position, where the readers have everything up to it; null otherwise. */
+  get positionId(): string | null {
     const isLevel = this.#isOpen && !this.hasPending && !this.isSending;
-    const comment = commentOf(heartbeatText(isLevel ? this.#state.idAt(this.#state.offset) : null));
-    await inTicks(this.readers, 1, (reader) => reader.heartbeat(comment));
+    return isLevel ? this.#state.idAt(this.#state.offset) : null;
   }
 
   /** Sends these readers a snapshot. Call it in the feed's order. */

@@ -8,9 +8,7 @@ import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { slices } from '../../values/slices.ts';
 import { type EventPosition, eventId } from '../../wire/conversation-events.ts';
-import { heartbeatText } from '../../wire/event-text.ts';
 import type { EventSession, EventSource } from '../sessions/event-session.ts';
-import { commentOf } from '../text/events-text.ts';
 import type { Text } from '../text/pieces.ts';
 import type { FeedReads } from './feed-reads.ts';
 
@@ -83,10 +81,8 @@ export abstract class ConversationFeed implements EventSource {
     this.parts.ended(session);
   }
 
-  heartbeat(): void {
-    const comment = commentOf(heartbeatText(this.idAt(this.at.position)));
-    for (const session of [...this.sessions])
-      session.heartbeat(session.position === this.at.position ? comment : null);
+  idOf({ position }: EventSession): string | null {
+    return position === this.at.position ? this.idAt(position) : null;
   }
 
   /** Call it once a second: readers who lag get what they missed once the network takes more. */

@@ -38,7 +38,6 @@ export class ConversationHub {
   constructor(parts: Parts) {
     this.#streams = new OpenStreams(parts, {
       tick: () => this.#tick(),
-      heartbeat: () => this.#heartbeat(),
       onChange: (change) => this.#onChange(change),
     });
     this.#parts = {
@@ -172,10 +171,6 @@ export class ConversationHub {
     }
     void this.#comparison.request();
     this.#parts.access.tick();
-  }
-
-  #heartbeat(): void {
-    for (const group of this.#groups.values()) for (const feed of group.feeds()) feed.heartbeat();
   }
 
   #onChange(change: Notification): void {

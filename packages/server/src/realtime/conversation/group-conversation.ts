@@ -82,7 +82,7 @@ export class GroupConversation implements RecordListener {
     return feed;
   }
 
-  *feeds(): Iterable<ConversationFeed> {
+  *#feeds(): Iterable<ConversationFeed> {
     yield* this.#lists.values();
     yield* this.messageFeeds();
   }
@@ -117,7 +117,7 @@ export class GroupConversation implements RecordListener {
       if (left.length === 0) this.#messages.delete(threadId);
       else this.#messages.set(threadId, left);
     }
-    for (const feed of this.feeds()) feed.tick();
+    for (const feed of this.#feeds()) feed.tick();
     if (this.#lists.size === 0) this.#walk = null;
     else void this.#comparison.request();
   }

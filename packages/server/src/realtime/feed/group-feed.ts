@@ -168,10 +168,6 @@ export class GroupFeed implements Follower {
     });
   }
 
-  heartbeat(): void {
-    for (const channel of this.#channels) void channel.heartbeat();
-  }
-
   close(): void {
     this.#unfollow();
     this.#followed.close();

@@ -54,7 +54,6 @@ export class PresenceHub implements SessionOwner {
     this.#interruptions = new InterruptionLog(parts.log);
     this.#streams = new OpenStreams(parts, {
       tick: () => this.#tick(),
-      heartbeat: () => this.#heartbeat(),
       onChange: (change) => {
         if (change.type === 'profiles') this.#onProfiles(change);
       },
@@ -165,9 +164,5 @@ export class PresenceHub implements SessionOwner {
       return;
     }
     for (const feed of this.#feeds.values()) feed.retry();
-  }
-
-  #heartbeat(): void {
-    for (const feed of this.#feeds.values()) feed.heartbeat();
   }
 }

@@ -11,6 +11,8 @@ export interface EventSource {
    * everything. It may stop before, when the session is full. Never rejects.
    */
   catchUp(session: EventSession): Promise<void>;
+  /** The ID of the session's position; null where the source has more for it. */
+  idOf(session: EventSession): string | null;
   /** The stream has ended, for whatever reason. Called once. */
   ended(session: EventSession): void;
 }
@@ -89,6 +91,10 @@ export class EventSession extends Session {
     if (this.opening !== null) this.write(this.opening);
     this.opening = null;
     super.begin();
+  }
+
+  protected get positionId(): string | null {
+    return this.#source.idOf(this);
   }
 
   protected leave(): void {

@@ -1,5 +1,7 @@
 import type { Logger } from 'pino';
 import type { Broker, Notification } from '../../broker/broker.ts';
+import { inTicks } from '../../concurrency/in-ticks.ts';
+import { Repeated } from '../../concurrency/repeated.ts';
 import type { Caller } from '../../core/caller.ts';
 import type { RecordFollower } from '../../core/changes/record-follower.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -11,6 +13,8 @@ import type { Watcher } from './stream-request.ts';
 
 const TICK_MS = 1_000;
 const HEARTBEAT_MS = 15_000;
+/** How many streams are written to in one event-loop tick. */
+const WRITTEN_AT_ONCE = 256;
 
 interface Parts {
   readonly store: Store;
@@ -24,14 +28,14 @@ interface Parts {
 interface OpenStream extends Watcher {
   /** The server stops. */
   stop(): void;
+  /** Called every 15 seconds. */
+  heartbeat?(): void;
 }
 
 /** The hub of the streams. */
 interface StreamHub {
   /** Called once a second. */
   tick(): void;
-  /** Called every 15 seconds. */
-  heartbeat?(): void;
   /** Called for what the Broker publishes. */
   onChange(change: Notification): void;
 }
@@ -42,6 +46,9 @@ export class OpenStreams<Stream extends OpenStream> implements Iterable<Stream> 
   readonly #credentials: CredentialChecks;
   readonly #recorded: RecordedCredentials;
   readonly #stops: readonly (() => void)[];
+  readonly #heartbeats = new Repeated(() =>
+    inTicks([...this.#streams], WRITTEN_AT_ONCE, (stream) => stream.heartbeat?.()),
+  );
   #isClosed = false;
 
   constructor(parts: Parts, hub: StreamHub) {
@@ -59,7 +66,7 @@ export class OpenStreams<Stream extends OpenStream> implements Iterable<Stream> 
         this.#recorded.tick();
         this.#credentials.tick();
       }),
-      clock.every(HEARTBEAT_MS, () => hub.heartbeat?.()),
+      clock.every(HEARTBEAT_MS, () => void this.#heartbeats.request()),
       broker.subscribe((change) => {
         this.#onChange(change);
         hub.onChange(change);

@@ -1,4 +1,6 @@
 import type { ServiceError } from '../../core/service-error.ts';
+import { heartbeatText } from '../../wire/event-text.ts';
+import { commentOf } from '../text/events-text.ts';
 import type { Text } from '../text/pieces.ts';
 import { StallWatch } from './stall-watch.ts';
 import type { SessionRequest, Watcher } from './stream-request.ts';
@@ -39,12 +41,13 @@ export abstract class Session<Request extends SessionRequest = SessionRequest> i
   /** Continues where the network stopped taking bytes. Idempotent. */
   abstract resume(): void;
 
-  /** Disconnects a reader whose network takes nothing; the comment is for one who has everything, null for another. */
-  heartbeat(comment: Text | null): void {
+  /** Sends a reader who has everything a sign of life, and disconnects one whose network takes nothing. */
+  heartbeat(): void {
     const { sink } = this;
     if (sink === null) return;
     if (this.#stall.isStalled(sink)) this.disconnect();
-    else if (comment !== null && !this.isBehind && sink.writableLength === 0) this.write(comment);
+    else if (!this.isBehind && sink.writableLength === 0)
+      this.write(commentOf(heartbeatText(this.positionId)));
   }
 
   /** Ends the stream with an error event. A reader who lags gets the error when it reconnects. */
@@ -99,6 +102,8 @@ export abstract class Session<Request extends SessionRequest = SessionRequest> i
     this.resume();
   }
 
+  /** The ID of the position up to which a reader who is not behind has everything; null where that is not known. */
+  protected abstract get positionId(): string | null;
   /** Called once the stream has ended, for whatever reason. */
   protected abstract leave(): void;
   protected abstract write(text: Text): void;

@@ -86,10 +86,10 @@ export class StreamSession extends Session<StreamRequest> implements ChannelRead
     this.#safely(() => this.#pump());
   }
 
-  override heartbeat(comment: Text): void {
+  override heartbeat(): void {
     this.#safely(() => {
       this.#pump();
-      super.heartbeat(comment);
+      super.heartbeat();
     });
   }
 
@@ -217,6 +217,10 @@ export class StreamSession extends Session<StreamRequest> implements ChannelRead
   /** A long text counts until the reader has it; a single piece is in the socket's buffer anyway. */
   #retain(): void {
     if (this.#text !== null && this.#text.writes > 1) this.#owner.unsent.retain(this.#text, this);
+  }
+
+  protected get positionId(): string | null {
+    return this.#channel?.positionId ?? null;
   }
 
   protected leave(): void {
