@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { writeContext } from '../../src/core/changes/write-context.ts';
 import { readProfiles } from '../../src/core/roster/user-profiles.ts';
+import { ServiceError } from '../../src/core/service-error.ts';
 import type { PresenceStore, PresenceWatcher } from '../../src/presence/presence-store.ts';
 import type { EventSession } from '../../src/realtime/sessions/event-session.ts';
 import { SseSink } from '../../src/realtime/sessions/sse-sink.ts';
@@ -205,6 +207,39 @@ describe('very many streams', () => {
         world.clock.move(15_000);
         const most = await beating;
         assert.ok(most <= 256, `${most} in one tick`);
+      }));
+  }
+
+  const removeGroup = async ({ engine: { store }, project, clock }: StreamWorld) => {
+    await store.groups.delete(project, 'g', writeContext(clock, BY_TEST));
+    clock.move(1_000);
+  };
+  let isRevoked = false;
+  const checkCredentials = () => {
+    if (isRevoked) throw new ServiceError('expired_access_token', 'expired');
+  };
+  const revoke = async ({ engine }: StreamWorld) => {
+    isRevoked = true;
+    await engine.broker.publish({ type: 'project', projectId: 'test-project' });
+  };
+  for (const [what, request, end] of [
+    ['whose group is removed', {}, removeGroup],
+    ['of client tokens whose group is removed', { viewer: { userId: 'a' } }, removeGroup],
+    ['whose token is not accepted any more', { credentials: 'same', checkCredentials }, revoke],
+    ['whose tokens are not accepted any more', { checkCredentials }, revoke],
+  ] as const) {
+    test(`very many streams ${what} end 100 at most in one tick of the event loop`, () =>
+      withStreams({ users: ['a'] }, async (world) => {
+        isRevoked = false;
+        const sinks: SimulatedSink[] = [];
+        for (let index = 0; index < STREAMS; index += 1) sinks.push(await world.open(request));
+        const ended = () => sinks.filter((sink) => sink.ended !== null).length;
+        const ending = mostInATick(world, ended, STREAMS);
+        await end(world);
+        const most = await ending;
+        assert.ok(most <= 100, `${most} in one tick`);
+        const errors = new Set(sinks.map(({ parser }) => parser.events.at(-1)?.data.error));
+        assert.deepEqual([...errors], [end === revoke ? 'expired_access_token' : 'group_not_found']);
       }));
   }
 });

@@ -1,11 +1,13 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { inTicks } from '../../concurrency/in-ticks.ts';
 import { Repeated } from '../../concurrency/repeated.ts';
 import { ServiceError } from '../../core/service-error.ts';
 import type { Store } from '../../store/store.ts';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import { slices } from '../../values/slices.ts';
 import type { Watcher } from './stream-request.ts';
-import { endWithoutAccess } from './watch-access.ts';
+import { ENDED_AT_ONCE, endWithoutAccess } from './watch-access.ts';
 
 /** Within how many ticks every stream is checked once. */
 const TICKS_PER_PASS = 50;
@@ -60,7 +62,9 @@ export class CredentialChecks {
   async #checkTokens(sessions: readonly Watcher[]): Promise<void> {
     const open = sessions.filter(({ ending }) => ending === null);
     const byToken = [...Map.groupBy(open, (session) => session.request.credentials ?? session).values()];
-    for (const some of slices(byToken, CHECKED_AT_ONCE)) {
+    for (const [index, some] of [...slices(byToken, CHECKED_AT_ONCE)].entries()) {
+      // The embedded store answers within the tick.
+      if (index > 0) await nextIteration();
       await Promise.all(some.map((alike) => this.#checkToken(alike)));
     }
   }
@@ -73,7 +77,9 @@ export class CredentialChecks {
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code === 'error') return this.#ignore(error);
       // A socket may have renewed its token meanwhile.
-      for (const session of alike) if (session.request.credentials === credentials) session.end(error);
+      await inTicks(alike, ENDED_AT_ONCE, (session) => {
+        if (session.request.credentials === credentials) session.end(error);
+      });
     }
   }
 

@@ -1,4 +1,5 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
+import { inTicks } from '../../concurrency/in-ticks.ts';
 import { clientAccessError } from '../../core/clients/client-access.ts';
 import { groupNotFound, userError } from '../../core/errors.ts';
 import type { Eligibility } from '../../store/ports/eligibility.ts';
@@ -9,6 +10,10 @@ import type { Watcher, WatchRequest } from './stream-request.ts';
 
 /** Most pairs of user and group whose eligibility is read in one statement. */
 const READ_MAX = 1_000;
+/** How many groups of hosts are read in one event-loop tick. */
+const GROUPS_AT_ONCE = 100;
+/** How many streams end in one event-loop tick: some milliseconds. */
+export const ENDED_AT_ONCE = 100;
 
 type AccessStore = Pick<Store, 'groups' | 'eligibility'>;
 
@@ -49,10 +54,11 @@ export async function endWithoutAccess(store: AccessStore, watchers: Iterable<Wa
 
 async function endHosts(store: AccessStore, project: ProjectKey, watchers: readonly Watcher[]) {
   const hosts = watchers.filter(({ request }) => request.viewer === undefined);
-  for (const [groupId, readers] of Map.groupBy(hosts, ({ request }) => request.groupId)) {
-    if (groupId === undefined || (await store.groups.exists(project, groupId))) continue;
-    for (const reader of readers) reader.end(groupNotFound(groupId));
-  }
+  const byGroup = Map.groupBy(hosts, ({ request }) => request.groupId);
+  await inTicks(byGroup, GROUPS_AT_ONCE, async ([groupId, readers]) => {
+    if (groupId === undefined || (await store.groups.exists(project, groupId))) return;
+    await inTicks(readers, ENDED_AT_ONCE, (reader) => reader.end(groupNotFound(groupId)));
+  });
 }
 
 function queriesOf(watcher: Watcher) {
@@ -69,12 +75,13 @@ async function endViewers(
   queries: readonly ReturnType<typeof queriesOf>[number][],
 ): Promise<void> {
   const found = await store.eligibility.findMany(project, queries);
-  for (const [index, { watcher, groupId, userId }] of queries.entries()) {
+  const lost = queries.flatMap(({ watcher, groupId, userId }, index) => {
     const eligibility = found[index] as Eligibility;
     const error =
       groupId === NO_GROUP
         ? userError(userId, eligibility.user)
         : clientAccessError(eligibility, groupId, userId);
-    if (error !== null) watcher.loseGroup(groupId, error);
-  }
+    return error === null ? [] : [{ watcher, groupId, error }];
+  });
+  await inTicks(lost, ENDED_AT_ONCE, ({ watcher, groupId, error }) => watcher.loseGroup(groupId, error));
 }
