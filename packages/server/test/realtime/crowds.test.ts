@@ -242,4 +242,29 @@ describe('very many streams', () => {
         assert.deepEqual([...errors], [end === revoke ? 'expired_access_token' : 'group_not_found']);
       }));
   }
+
+  test('the eligibility of thousands of users whose status has changed is read in a tick for each 1,000 of them', () =>
+    withStreams({}, async (world) => {
+      const ids = manyUsers(5_000);
+      await world.seedWide(ids, 1, '1');
+      const sink = await world.open();
+      const { filter } = world.engine.store.eligibility;
+      let reads = 0;
+      world.engine.store.eligibility.filter = (...parameters) => {
+        reads += 1;
+        return filter(...parameters);
+      };
+      const reading = mostInATick(world, () => reads, 5);
+      const body = { users: ids.map((id) => ({ id, status: 'deleted' })) };
+      await world.services.batches.apply(
+        { project: world.project, ...BY_TEST },
+        { body: Buffer.from(JSON.stringify(body)), dryRun: false },
+      );
+      assert.equal(await reading, 1);
+      await world.until('all departures', () => sink.changes.length === ids.length);
+      assert.deepEqual(
+        new Set(sink.changes.map(({ type, data }) => `${type} ${data.reason}`)),
+        new Set(['departed removed']),
+      );
+    }));
 });

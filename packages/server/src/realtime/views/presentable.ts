@@ -1,3 +1,4 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { PresenceScope } from '../../presence/presence-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { Incarnation } from '../../values/incarnation.ts';
@@ -15,6 +16,8 @@ export async function presentableOf(
   for (const ids of slices(userIds, USERS_PER_READING)) {
     for (const [id, incarnation] of await store.eligibility.filter(project, groupId, ids))
       found.set(id, incarnation);
+    // The embedded store answers within the tick.
+    if (ids.length === USERS_PER_READING) await nextIteration();
   }
   return found;
 }
