@@ -67,6 +67,31 @@ describe('HTTP in place of a socket', () => {
     );
   });
 
+  test('a client whose socket breaks sends no request over HTTP where the second attempt opens another one', async () => {
+    let upgrades = 0;
+    const requests: string[] = [];
+    const onUpgrade = (open: () => void, socket: Duplex) => {
+      upgrades += 1;
+      if (upgrades === 2) socket.destroy();
+      else open();
+    };
+    const onRequest: RequestListener = ({ method, url }, response) => {
+      requests.push(`${method} ${url}`);
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    };
+    await withScriptedSocket(
+      () => true,
+      async ({ client, of }) => {
+        client.presence.announce({ location: LOCATION });
+        await until('the user is present', () => of('present').length === 1);
+        of('auth')[0]?.ws.terminate();
+        await until('the user is present again', () => of('present').length === 2, 15_000);
+        assert.deepEqual([upgrades, requests], [3, []]);
+      },
+      { onUpgrade, onRequest },
+    );
+  });
+
   test('one answer over HTTP is enough where no socket has been open, also after the server was away', async () => {
     const requests: string[] = [];
     const onRequest: RequestListener = ({ method, url }, response) => {

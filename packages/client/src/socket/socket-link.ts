@@ -224,7 +224,7 @@ export class SocketLink {
     this.#answer(error);
   }
 
-  /** Whether the server answers over HTTP. Where a socket has been open, the first two attempts send no request. */
+  /** Whether the server answers over HTTP. Where a socket has been open, the first attempt sends no request. */
   async #isAnswered(): Promise<boolean> {
     if (this.#hasBeenOpen && this.#failures < 2) return false;
     return this.#transport.json('GET', '/v1/client/viewer', { retries: 0 }).then(

@@ -81,6 +81,24 @@ describe('a slow reader', () => {
       assert.equal(known(sink).length, USERS.length);
     }));
 
+  test('a slow reader gets the last event, also where another one continued earlier from the same event', () =>
+    withStreams({ users: ['ann'] }, async (world) => {
+      const [quick, early, late] = [await world.open(), await world.open(), await world.open()];
+      const move = async (line: string) => {
+        await world.move('ann', line);
+        await world.until('the move', () => quick.lines.at(-1) === `ann ${line}`);
+      };
+      early.stop();
+      late.stop();
+      for (const line of ['1', '2']) await move(line);
+      for (const sink of [early, late]) {
+        sink.flow();
+        await world.pass(1);
+        assert.equal(sink.lines.at(-1), quick.lines.at(-1));
+        await move('3');
+      }
+    }));
+
   test('a slow reader in the middle of a text is disconnected instead of getting another snapshot', () =>
     withStreams({}, async (world) => {
       const [slow, quick] = await withMuchMissed(world);

@@ -52,8 +52,11 @@ describe('threads with a client token', () => {
       threads: [],
       pagination: { token: null },
     });
-    expectError(await Browser.of(project, 'u').get('/v1/client/threads'), 400, 'missing_field', 'groupID');
-    expectError(await Browser.of(project, 'u').get('/v1/client/threads?groupID=%ZZ'), 400, 'invalid_field');
+    const ofAll = Browser.of(project, 'u');
+    expectError(await ofAll.get('/v1/client/threads'), 400, 'missing_field', 'groupID');
+    const malformed = `groupID=g&location=[]&token=${'a'.repeat(32)}`;
+    expectError(await ofAll.get(`/v1/client/threads?${malformed}`), 400, 'invalid_field', 'location');
+    expectError(await ofAll.get('/v1/client/threads?groupID=%ZZ'), 400, 'invalid_field');
   });
 
   test('a member creates a thread with id, groupID, name, url, location and metadata, and no other field', async () => {
