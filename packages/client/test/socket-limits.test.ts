@@ -220,6 +220,22 @@ describe('the limits of a socket', () => {
     });
   });
 
+  test('a watch that the server has ended with group_not_found is not unwatched', async () => {
+    const data = { error: 'group_not_found', message: 'the group is gone' };
+    const script: SocketScript = (frame, index) => {
+      accept(frame);
+      if (frame.op === 'watch' && index === 0) frame.send({ watch: frame.ref, event: 'ended', data });
+      return false;
+    };
+    await withScriptedSocket(script, async ({ client, of }) => {
+      const watch = client.presence.watch({ groupID: 'g' });
+      await watch.next();
+      await assert.rejects(watch.next(), { code: 'group_not_found' });
+      await client.presence.watch({ groupID: 'h' }).next();
+      assert.deepEqual(of('unwatch'), []);
+    });
+  });
+
   test('a watch that ends while it is opened is unwatched when the server has opened it', async () => {
     const held: ReceivedFrame[] = [];
     const script: SocketScript = (frame) => {
