@@ -33,6 +33,30 @@ test('what the filter of a waiting reader shows is read once, however long that 
     assert.equal(reads, 1);
   }));
 
+test('a durable location that ends while a filter is read is not in the snapshot of its reader', () =>
+  withStreams({ users: ['a'] }, async (world) => {
+    const put = (page: string) =>
+      world.put('a', { location: { site: 's', page }, exclusiveWithin: { site: 's' }, durable: true });
+    const all = await world.open();
+    await put('1');
+    await world.until('the location', () => all.changes.length === 1);
+    const { durablePresence } = world.engine.store;
+    const list = durablePresence.list.bind(durablePresence);
+    const [read, changed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    durablePresence.list = async (...page) => {
+      const found = await list(...page);
+      read.resolve();
+      await changed.promise;
+      return found;
+    };
+    const opening = world.open(filterOf(1));
+    await read.promise;
+    await put('2');
+    await world.until('the change', () => all.changes.length === 2);
+    changed.resolve();
+    assert.deepEqual((await opening).parser.events.at(-1)?.data, { users: [] });
+  }));
+
 test('a reader whose channel is closed while its snapshot is made gets the events that follow', () =>
   withStreams({}, async (world) => {
     await world.seedWide(USERS, 1, '1');

@@ -44,7 +44,8 @@ describe('auth on a socket', () => {
     using socket = await SocketClient.of(project, 'a');
     const watch = await socket.ok('watch', { groupID: 'h' });
     await socket.event('snapshot');
-    await socket.fails('invalid_field', 'auth', { token: Browser.of(project, 'b').token }, 'token');
+    for (const other of [Browser.of(project, 'b'), Browser.of(await seeded(), 'a')])
+      await socket.fails('invalid_field', 'auth', { token: other.token }, 'token');
     await socket.ok('auth', { token: Browser.of(project, 'a', 'g').token });
     const ended = await socket.event('ended');
     assert.deepEqual([ended.watch, ended.data.error], [watch, 'group_not_found']);
