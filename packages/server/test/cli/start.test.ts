@@ -5,6 +5,7 @@ import { pino } from 'pino';
 import { loadSettings, type Settings } from '../../src/config/settings.ts';
 import { DataDirectoryError } from '../../src/data-directory.ts';
 import { ListenError, start } from '../../src/start.ts';
+import { closing } from '../support/closing.ts';
 import { send } from '../support/http-client.ts';
 import { jwt, seconds } from '../support/jwt.ts';
 import { testSettings, withDataDir, withServer } from '../support/server.ts';
@@ -135,7 +136,7 @@ describe('a start that fails', () => {
 
 test('closing a server twice closes it once', () =>
   withDataDir(async (dataDir) => {
-    const server = await start(testSettings(dataDir), { log: pino({ level: 'silent' }) });
+    await using server = closing(await start(testSettings(dataDir), { log: pino({ level: 'silent' }) }));
     await Promise.all([server.close(), server.close()]);
     await server.close();
     await assert.rejects(send(server.url, 'GET', '/healthz'));
@@ -149,7 +150,9 @@ const json = () => ({
 
 test('closing a server waits for drainMs at most for a request that does not end', () =>
   withDataDir(async (dataDir) => {
-    const server = await start(testSettings(dataDir), { log: pino({ level: 'silent' }), drainMs: 1 });
+    await using server = closing(
+      await start(testSettings(dataDir), { log: pino({ level: 'silent' }), drainMs: 1 }),
+    );
     const upload = await halfSent(`${server.url}/v1/users/ada`, json(), '{"name": "Ada"}');
     await server.close();
     await assert.rejects(upload.finish());
@@ -158,7 +161,9 @@ test('closing a server waits for drainMs at most for a request that does not end
 test('closing a server does not wait for idle keep-alive connections', () =>
   withDataDir(async (dataDir) => {
     const drainMs = 2 ** 31 - 1;
-    const server = await start(testSettings(dataDir), { log: pino({ level: 'silent' }), drainMs });
+    await using server = closing(
+      await start(testSettings(dataDir), { log: pino({ level: 'silent' }), drainMs }),
+    );
     const agent = new Agent({ keepAlive: true });
     await send(server.url, 'GET', '/healthz', { agent });
     const upload = await halfSent(`${server.url}/v1/users/ada`, json(), '{"name": "Ada"}', agent);

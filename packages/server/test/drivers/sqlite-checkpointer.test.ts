@@ -118,7 +118,7 @@ describe('a store with a long log', () => {
   test('a store that is closed while its log is copied commits every write and leaves an empty log', () =>
     withDirectory(async (dataDir) => {
       // The copy of such a log takes much longer than the writer needs to end.
-      const store = await openSqliteStore({ dataDir, checkpointBytes: 32 * MEBIBYTE });
+      await using store = closing(await openSqliteStore({ dataDir, checkpointBytes: 32 * MEBIBYTE }));
       const roster = await newRoster(store);
       const copiedAt = () => statSync(join(dataDir, STORE_FILE), { bigint: true }).mtimeNs;
       const before = copiedAt();

@@ -22,7 +22,7 @@ const REST_BYTES = 6_000_000;
 
 /** A store with group `g`, whose messages take most of its file. */
 async function stock(dataDir: string) {
-  const store = await openSqliteStore({ dataDir });
+  await using store = closing(await openSqliteStore({ dataDir }));
   const conversation = new Conversation(store, (await newRoster(store)).key);
   await conversation.groupOf('g', 'ann');
   await conversation.groupOf('h', 'ann');

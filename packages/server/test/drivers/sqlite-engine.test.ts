@@ -55,7 +55,7 @@ describe('the file of the store', () => {
 
   test('the file of the store has the whole store after close: the log is empty', () =>
     withDirectory(async (dataDir) => {
-      const store = await openSqliteStore({ dataDir });
+      await using store = closing(await openSqliteStore({ dataDir }));
       await (await newRoster(store)).users('ann');
       await store.close();
       const log = statSync(join(dataDir, `${STORE_FILE}-wal`), { throwIfNoEntry: false });
@@ -85,9 +85,10 @@ describe('migrations', () => {
 
   test('migrations of the embedded store run once when several stores are opened at once in an empty directory', () =>
     withDirectory(async (dataDir) => {
-      const stores = await Promise.all([1, 2, 3, 4, 5].map(() => openSqliteStore({ dataDir })));
+      await using opened = new AsyncDisposableStack();
+      const open = async () => opened.use(closing(await openSqliteStore({ dataDir })));
+      const stores = await Promise.all([1, 2, 3, 4, 5].map(open));
       const keys = await Promise.all(stores.map((store) => store.sessions.serviceKey()));
-      await Promise.all(stores.map((store) => store.close()));
       assert.equal(new Set(keys.map((key) => Buffer.from(key).toString('hex'))).size, 1);
     }));
 
