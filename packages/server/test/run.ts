@@ -18,9 +18,9 @@ import { absentServers } from './support/servers.ts';
 const ROOT = join(import.meta.dirname, '../../..');
 /** Files of faults mostly wait: for deadlines, paused servers and processes that start. So each core has two files. */
 const CONCURRENCY = Math.min(4, 2 * availableParallelism());
-/** A test that hangs becomes a failure that names it, and a file that does not end, a failure that names the file. */
+/** A test that hangs becomes a failure that names it, and a file that does not exit, one that names the file. */
 const TEST_MAX_MS = 8 * 60_000;
-const FILE_LIMIT = join(import.meta.dirname, 'support/file-limit.ts');
+const EXIT_LIMIT = join(import.meta.dirname, 'support/exit-limit.ts');
 /** When all ends, also with a file that never returns to its event loop, or whose children still have its output. */
 const RUN_MAX_MS = 45 * 60_000;
 /** How many of the slowest files are listed, where more ran. */
@@ -54,7 +54,7 @@ async function runTests(files: readonly string[], isMeasured = false): Promise<C
   // Where it is measured, no report of it is a failure too.
   let isEnough = !isMeasured;
   const paths = files.map((path) => join(ROOT, path));
-  const limits = { timeout: TEST_MAX_MS, execArgv: ['--import', FILE_LIMIT], signal: deadline };
+  const limits = { timeout: TEST_MAX_MS, execArgv: ['--import', EXIT_LIMIT], signal: deadline };
   const options = { files: paths, concurrency: CONCURRENCY, ...limits, cwd: ROOT };
   const events = run({ ...options, ...(isMeasured && COVERAGE) });
   events.on('test:coverage', ({ summary }) => {

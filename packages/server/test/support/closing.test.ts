@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openTwo } from './closing.ts';
 
-test('of two the first is closed where the second cannot be opened, and both stay open otherwise', async () => {
+test('the first of two is closed where the second cannot be opened, and both stay open otherwise', async () => {
   const ended: string[] = [];
   const opening = (...names: (string | null)[]) =>
     openTwo(async () => {
