@@ -3,8 +3,10 @@
  * tests every driver against it.
  *
  * - **Deadlines are absolute and filtered on read.** A presence ends at `expiresAt`, whether or not it has been swept; a late
- *   sweep is harmless. `now` and `expiresAt` are milliseconds since the epoch. A driver reads no clock. Where `now` of a sweep is before that
- *   of the one before, the driver in memory brings deadlines forward: no presence lasts longer than the longest time to live of an update.
+ *   sweep is harmless. `now` and `expiresAt` are milliseconds since the epoch. A driver reads no clock.
+ * - **A clock that is set back.** Where `now` of a sweep is more than {@link SET_BACK_MS} before that of the sweep before it, of the same
+ *   process, deadlines are brought forward: no presence lasts longer than the longest time to live of an update. The driver in memory
+ *   does so however little the clock was set back.
  * - **Regions.** A user has one location per (user, group, region). The region is the canonical text of `exclusiveWithin`, or
  *   of the location itself without it. A user can be at one location in several regions: a reading has it once, and it ends
  *   when the last of these regions leaves it.
@@ -153,6 +155,9 @@ export interface Expiry extends PresenceScope {
   readonly userId: string;
   readonly location: Json;
 }
+
+/** Further than clocks of processes differ, in milliseconds. */
+export const SET_BACK_MS = 60_000;
 
 /** How many events of a watched group can be read again. */
 export const HISTORY_LENGTH = 1_000;

@@ -92,3 +92,17 @@ describe('a sweep that schedules a group again while another one removes it', { 
       assert.deepEqual(await redis.command('KEYS', '*'), []);
     }));
 });
+
+test(
+  'an entry that was replaced after the clock was set back leaves no key in Redis',
+  { skip: skipsOwnRedis },
+  () =>
+    withRedisScene(async (scene, redis) => {
+      await scene.set('ann', PAGE_1);
+      await scene.store.sweep(START);
+      const now = START - 3_600_000;
+      await scene.set('ann', PAGE_1, { now });
+      for (const passed of [0, TTL, 2 * TTL]) await scene.store.sweep(now + passed);
+      assert.deepEqual(await redis.command('KEYS', '*'), []);
+    }),
+);

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
-import { at, PresenceScene, SCOPE, START } from '../contract/presence/presence-scene.ts';
+import {
+  at,
+  INCARNATION,
+  PAGE_1,
+  PresenceScene,
+  SCOPE,
+  START,
+  TTL,
+} from '../contract/presence/presence-scene.ts';
 import { presenceStoreContract } from '../contract/presence-store-contract.ts';
 import { closing, openTwo } from '../support/closing.ts';
 import { freshRedisUrl, skipsRedis } from '../support/redis.ts';
@@ -10,6 +18,20 @@ describe('PresenceStore on Redis', { skip: await skipsRedis() }, () => {
   presenceStoreContract('Redis', async () => {
     const url = freshRedisUrl();
     return openTwo(() => openRedisPresence({ url }));
+  });
+
+  test('a sweep of a process whose clock is behind leaves presence until its deadline', async () => {
+    const url = freshRedisUrl();
+    const open = () => openRedisPresence({ url });
+    await using scene = closing(new PresenceScene([await open(), await open()]));
+    await scene.set('ann', PAGE_1);
+    const setting = { ...SCOPE, userId: 'bob', incarnation: INCARNATION, region: PAGE_1, location: PAGE_1 };
+    const behind = START - 30_000;
+    await scene.other.set({ ...setting, now: behind, expiresAt: behind + TTL });
+    await scene.swept(behind);
+    for (const now of [START, behind])
+      assert.deepEqual(await scene.swept(now), now === START ? [`bob ${PAGE_1}`] : []);
+    assert.deepEqual(await scene.ids({ now: START + TTL - 1 }), ['ann']);
   });
 
   test('a step that removes users ends with the one whose presences are the thousandth', async () => {

@@ -4,6 +4,7 @@ import { clockedServer } from '../support/clocked-server.ts';
 import { expectDone } from '../support/expect.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 import { type Location, Presence, pageLocation as page, sorted } from '../support/presence-client.ts';
+import { until } from '../support/waiting.ts';
 
 const clock = new MovedClock();
 const server = clockedServer({ clock });
@@ -211,4 +212,19 @@ describe('leaving or deleting a group clears presence in it', () => {
     await p.project.put('/v1/groups/g', { members: ['b'] });
     assert.deepEqual(await p.ephemeral(), { b: [page(1)] });
   });
+});
+
+test('ephemeral presence ends after its time to live also where the clock is set back by an hour meanwhile', async () => {
+  const HOUR_MS = 3_600_000;
+  const p = await presence();
+  clock.jump(HOUR_MS);
+  await p.set('a', page('1'));
+  clock.move(1_000);
+  clock.jump(-HOUR_MS);
+  const setBackAt = clock.now();
+  await until('the end of the presence', async () => {
+    clock.move(1_000);
+    return (await p.everyone()).length === 0;
+  });
+  assert.ok(clock.now() < setBackAt + HOUR_MS / 2);
 });

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { PROCESS_CLOCK_TOLERANCE_MS } from '../../values/clock-tolerance.ts';
 import type { Json } from '../../values/json.ts';
-import type { Expiry, PresenceScope } from '../presence-store.ts';
+import { slices } from '../../values/slices.ts';
+import { type Expiry, type PresenceScope, SET_BACK_MS } from '../presence-store.ts';
 import type { PresenceEngine } from './presence-engine.ts';
 import { DUE_BUCKETS } from './presence-keys.ts';
 import { RETENTION_MS } from './presence-scripts.ts';
@@ -43,6 +44,9 @@ export class DueGroups {
   readonly #engine: PresenceEngine;
   readonly #self = randomBytes(6).toString('base64url');
   #made = 0;
+  /** The longest time to live of an update of this process, and the time of its last sweep. */
+  #lifeMs = 0;
+  #sweptAt = 0;
   /** Entries that are being made, by group. */
   readonly #making = new Map<string, { due: number; entry: Promise<DueEntry> }>();
 
@@ -71,15 +75,23 @@ export class DueGroups {
     return this.register(scope, now + PROCESS_CLOCK_TOLERANCE_MS, now);
   }
 
+  /** An update of this process lasts so long. */
+  lasts(ms: number): void {
+    this.#lifeMs = Math.max(this.#lifeMs, ms);
+  }
+
   /** Ends what is due by now in all groups. Groups that cannot be reached are left to the next sweep. */
   async sweep(now: number): Promise<Expired[]> {
     const expired: Expired[] = [];
+    const isSetBack = this.#lifeMs > 0 && now < this.#sweptAt - SET_BACK_MS;
+    const latest = isSetBack ? now + this.#lifeMs : null;
     const sweeps = Array.from({ length: DUE_BUCKETS }, (_, bucket) =>
-      this.#sweepBucket(bucket, now, expired),
+      this.#sweepBucket(bucket, { now, latest, expired }),
     );
     const [failure] = failuresOf(await Promise.allSettled(sweeps));
     // No other sweep reports what has ended here.
     if (failure !== undefined && expired.length === 0) throw failure;
+    if (failure === undefined) this.#sweptAt = now;
     return expired;
   }
 
@@ -110,18 +122,30 @@ export class DueGroups {
     await connection.command('zrem', keys.groups(project), groupMember(groupId, id));
   }
 
-  async #sweepBucket(bucket: number, now: number, expired: Expired[]): Promise<void> {
+  async #sweepBucket(bucket: number, sweep: Sweep): Promise<void> {
+    const { now, latest } = sweep;
     const key = this.#engine.keys.due(bucket);
     const until = now + CLAIM_MS;
-    for (let isMore = true; isMore; ) {
-      const entries = (await this.#engine.onIndex('claim', key, now, until, CLAIMED_MAX)) as string[];
-      isMore = entries.length === CLAIMED_MAX;
-      const swept = await Promise.allSettled(entries.map((entry) => this.#sweepGroup(entry, now, expired)));
-      const done = swept.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
-      await this.#reschedule(key, now, until, done);
-      const [failure] = failuresOf(swept);
-      if (failure !== undefined) throw failure;
+    const claim = (due: number | string, limit: number) =>
+      this.#engine.onIndex('claim', key, due, until, limit) as Promise<string[]>;
+    // All groups at once: those that are scheduled again would be found again.
+    if (latest !== null) {
+      for (const entries of slices(await claim('+inf', -1), CLAIMED_MAX))
+        await this.#sweepGroups(key, entries, until, sweep);
     }
+    for (let isMore = true; isMore; ) {
+      const entries = await claim(now, CLAIMED_MAX);
+      isMore = entries.length === CLAIMED_MAX;
+      await this.#sweepGroups(key, entries, until, sweep);
+    }
+  }
+
+  async #sweepGroups(key: string, entries: readonly string[], until: number, sweep: Sweep): Promise<void> {
+    const swept = await Promise.allSettled(entries.map((entry) => this.#sweepGroup(entry, sweep)));
+    const done = swept.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    await this.#reschedule(key, sweep.now, until, done);
+    const [failure] = failuresOf(swept);
+    if (failure !== undefined) throw failure;
   }
 
   async #reschedule(key: string, now: number, until: number, swept: readonly Swept[]): Promise<void> {
@@ -137,10 +161,13 @@ export class DueGroups {
   }
 
   /** Ends what is due in the group of an entry, and returns when the entry is due next. */
-  async #sweepGroup(entry: string, now: number, expired: Expired[]): Promise<Swept> {
+  async #sweepGroup(entry: string, sweep: Sweep): Promise<Swept> {
     const { scope, id, madeAt } = readEntry(entry);
-    const next = await this.#expire(scope, id, now, expired);
-    if (next === 'drop' || (next === 'other' && now >= madeAt + GRACE_MS)) {
+    const { now } = sweep;
+    const next = await this.#expire(scope, id, sweep);
+    // One that was made before the clock was set back is old.
+    const isOld = now >= madeAt + GRACE_MS || now < madeAt - SET_BACK_MS;
+    if (next === 'drop' || (next === 'other' && isOld)) {
       await this.#removeFromProject(scope, id);
       return { entry, next: null };
     }
@@ -152,9 +179,10 @@ export class DueGroups {
   }
 
   /** Answers what is to become of the entry: see lua/expire.lua. */
-  async #expire(scope: PresenceScope, entryId: string, now: number, expired: Expired[]): Promise<string> {
+  async #expire(scope: PresenceScope, entryId: string, { now, latest, expired }: Sweep): Promise<string> {
+    const args = [EXPIRED_PER_STEP, entryId, ...(latest === null ? [] : [latest])];
     for (;;) {
-      const reply = await this.#engine.onGroup('expire', scope, now, EXPIRED_PER_STEP, entryId);
+      const reply = await this.#engine.onGroup('expire', scope, now, ...args);
       const [next, ...ended] = reply as [string, ...string[]];
       for (let at = 0; at < ended.length; at += 3) {
         const [userId, location, deadline] = ended.slice(at, at + 3) as [string, Json, string];
@@ -163,6 +191,13 @@ export class DueGroups {
       if (next !== 'more') return next;
     }
   }
+}
+
+interface Sweep {
+  readonly now: number;
+  /** Where the clock was set back, presence ends by then; else null. */
+  readonly latest: number | null;
+  readonly expired: Expired[];
 }
 
 /** A swept entry: when it is due next, or null where it is to be removed. */

@@ -94,6 +94,7 @@ class RedisPresence implements PresenceStore {
   }
 
   set(update: PresenceUpdate): Promise<PresenceChange> {
+    this.#due.lasts(update.expiresAt - update.now);
     return this.#setting.set(update);
   }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { PAGE_1, PAGE_2, type Rule, SITE, START, TTL } from './presence-scene.ts';
+import { PAGE_1, PAGE_2, type Rule, SCOPE, SITE, START, TTL } from './presence-scene.ts';
 
 /** Deadlines are absolute and filtered on read. */
 export function deadlineContract(rule: Rule): void {
@@ -51,6 +51,31 @@ export function deadlineContract(rule: Rule): void {
     await scene.set('ann', PAGE_1, { region: SITE });
     assert.deepEqual(await scene.ids({ location: PAGE_1, now: START + TTL - 1 }), ['ann']);
     assert.deepEqual(await scene.ids({ location: PAGE_1, now: START + TTL }), []);
+  });
+
+  rule('a presence ends after its time to live also where the clock is set back meanwhile', async (scene) => {
+    const ids = Array.from({ length: 300 }, (_, index) => `u${index + 100}`);
+    await Promise.all(ids.map((id) => scene.set(id, PAGE_2)));
+    await scene.set('ann', PAGE_1);
+    await scene.set('bob', PAGE_1, { connection: 'b', lease: 'process' });
+    await scene.set('cid', PAGE_1, { groupId: 'other' });
+    await scene.set('ann', PAGE_1, { now: START + 1_000 });
+    await scene.store.sweep(START + 1_000);
+    const now = START - 3_600_000;
+    // Before a sweep finds that the clock was set.
+    await scene.set('dan', PAGE_1, { now, until: now + 2_000 });
+    assert.deepEqual(await scene.store.sweep(now), []);
+    assert.deepEqual(await scene.ids({ location: PAGE_1, now: now + 1_999 }), ['ann', 'bob', 'dan']);
+    assert.deepEqual(await scene.ids({ location: PAGE_1, now: now + 2_000 }), ['ann', 'bob']);
+    await scene.set('ann', PAGE_1, { now: now + 3_000 });
+    assert.deepEqual(await scene.ids({ now: now + TTL }), ['ann']);
+    assert.deepEqual(await scene.ids({ groupId: 'other', now: now + TTL - 1 }), ['cid']);
+    assert.deepEqual(await scene.ids({ groupId: 'other', now: now + TTL }), []);
+    const ended = (await scene.store.sweep(now + TTL)).map(({ userId }) => userId).sort();
+    assert.deepEqual(ended, ['bob', 'cid', 'dan', ...ids]);
+    const [last] = await scene.store.sweep(now + 3_000 + TTL);
+    assert.deepEqual(last, { ...SCOPE, userId: 'ann', location: PAGE_1 });
+    assert.deepEqual(await scene.store.count(), { presences: 0, groups: 0 });
   });
 
   rule('a driver reads no clock, and takes any time as now', async (scene) => {

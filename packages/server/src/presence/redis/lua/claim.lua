@@ -1,9 +1,9 @@
 -- Claims due entries for a while. If the claiming process dies, they are due again after it.
 --
 -- KEYS 1 due groups: a sorted set of entries by when they are due
--- ARGV 1 now
+-- ARGV 1 now    or `+inf` for all entries
 --      2 until  when they are due again
---      3 limit
+--      3 limit  or -1 for none
 -- Answers the entries, the earliest first.
 --
 -- Where its memory is full, Redis rejects a script whose first write may need some. A first write that never does lets those after it

@@ -3,14 +3,23 @@
 -- KEYS, ARGV 1: see group.lua
 -- ARGV 2 limit  how many presences to drop, about
 --      3 entry  ID of the group's entry in the index of due groups that the caller found
+--      4 latest  where the clock was set back: later deadlines are brought forward to this time. Absent otherwise
 -- Answers {next, user, location, deadline, user, …}: who left which location, in order of deadline. `next` is what becomes
 -- of the entry: its next deadline; `more` where the limit was reached: call again; `drop` where the group is empty; `other`
 -- where the group relies on another entry.
 -- The first write is for a full memory: see claim.lua.
 redis.call('HDEL', meta, '')
-local limit, entry = tonumber(ARGV[2]), ARGV[3]
+local limit, entry, latest = tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local reply = { 'more' }
 local ended = 0
+
+if latest then
+  local later = redis.call('ZRANGEBYSCORE', deadlines, '(' .. latest, '+inf', 'LIMIT', 0, limit)
+  for _, presence in ipairs(later) do redis.call('ZADD', deadlines, latest, presence) end
+  -- The expiry of the keys has not covered the time that comes again.
+  redis.call('HDEL', meta, 'until')
+  if #later == limit then return reply end
+end
 
 local function expire(presence, deadline)
   ended = ended + 1
