@@ -40,6 +40,45 @@ test('a socket of a deleted user is closed with 4403 a second after a check of i
   });
 });
 
+test('a socket whose group is set deleted is closed with 4403, also where another user is deleted before the check', () => {
+  const [checking, checked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let isSlow = false;
+  const disturb = ({ store }: Engine) => ({
+    store: altered(store, {
+      eligibility: {
+        async findMany(...query) {
+          const found = await store.eligibility.findMany(...query);
+          if (isSlow) {
+            checking.resolve();
+            await checked.promise;
+          }
+          return found;
+        },
+      },
+    }),
+  });
+  return withApp({ disturb }, async (appCase) => {
+    const { app, call, clock } = appCase;
+    const put = (path: string, payload: object) => call('PUT', path, { payload });
+    for (const id of ['ada', 'bob', 'cid']) await put(`/v1/users/${id}`, {});
+    await put('/v1/groups/g', { name: 'g', members: ['ada'] });
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    using socket = await openSocket(appCase, { group_id: 'g' });
+    using other = await openSocket(appCase, { user_id: 'bob' });
+    // The first check of a project's sockets comes with the next tick.
+    clock.move(1_000);
+    await nextIteration();
+    isSlow = true;
+    await put('/v1/users/bob', { status: 'deleted' });
+    await checking.promise;
+    await put('/v1/groups/g', { status: 'deleted' });
+    await put('/v1/users/cid', { status: 'deleted' });
+    checked.resolve();
+    await other.closes(4403, 'user_not_found');
+    await socket.closes(4403, 'group_not_found');
+  });
+});
+
 /** The application, whose broker publishes no loss of access: each hub finds it by its own checks. */
 const withoutNotifications = (use: (appCase: AppCase) => Promise<void>) =>
   withApp(
