@@ -8,6 +8,7 @@ import { documentedPath } from './paths.ts';
 import { SchemaComponents } from './schema-components.ts';
 import { HEADERS, PARAMETERS } from './shared-headers.ts';
 import { EXAMPLES, RESPONSES } from './shared-responses.ts';
+import { describeDelivery } from './webhook-delivery.ts';
 
 export type OpenApiDocument = ReturnType<typeof buildDocument>;
 
@@ -34,6 +35,7 @@ export function buildDocument(operations: readonly AnyOperation[]) {
     servers: [{ url: '/', description: 'The server that this description comes from' }],
     tags: [...new Set(described.map(({ tag }) => tag))],
     paths,
+    webhooks: { delivery: { post: describeDelivery(schemas) } },
     components: {
       schemas: schemas.all(),
       responses: RESPONSES,

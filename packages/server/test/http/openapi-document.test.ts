@@ -42,6 +42,16 @@ describe('the document', () => {
     );
   });
 
+  test('the API description has what is sent to a webhook, with the schema of a change', () => {
+    const { webhooks } = api.document as unknown as {
+      webhooks: Record<string, { post: { requestBody: { content: Record<string, MediaType> } } }>;
+    };
+    const schema = webhooks.delivery?.post.requestBody.content['application/json']?.schema;
+    assert.deepEqual(schema, { $ref: '#/components/schemas/WebhookDelivery' });
+    const { properties } = api.document.components.schemas.WebhookDelivery as Schema;
+    assert.deepEqual(properties?.changes?.items, { $ref: '#/components/schemas/RecordedChange' });
+  });
+
   test('the API description names a bound of every body, the default of the operator where it has no other', () => {
     assert.doesNotMatch(JSON.stringify(api.document), /Infinity|NaN|undefined/);
     assert.match(JSON.stringify(api.document), /larger than the operator allows \(32 MiB by default\)/);
