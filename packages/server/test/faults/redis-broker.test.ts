@@ -41,7 +41,7 @@ async function untilReceived(publisher: Broker, received: readonly string[], nam
   await until(`${name} has arrived`, hasArrived, LIMIT_MS);
 }
 
-describe('the Broker while Redis is away', { skip: skipsOwnRedis, concurrency: true }, () => {
+describe('the Broker while Redis is away', { skip: skipsOwnRedis, concurrency: 4 }, () => {
   test('while Redis is stopped a Broker notifies its own subscribers and publish rejects; all are notified when it is started again', (t) =>
     withBrokers(t, async ([publisher, other], [own, others], redis) => {
       await redis.stop();

@@ -73,7 +73,7 @@ async function assertWell(scene: PresenceScene): Promise<void> {
   assert.deepEqual(await scene.ids(), ['cid']);
 }
 
-describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurrency: true }, () => {
+describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurrency: 4 }, () => {
   test('opening a PresenceStore without a Redis is rejected with one line that names the address', async () => {
     await assert.rejects(openRedisPresence({ url: 'redis://127.0.0.1:1' }), (error: Error) => {
       assert.ok(error instanceof StoreUnavailableError);
