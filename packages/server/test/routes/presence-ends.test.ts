@@ -218,7 +218,7 @@ test('ephemeral presence ends after its time to live also where the clock is set
   const HOUR_MS = 3_600_000;
   const p = await presence();
   clock.jump(HOUR_MS);
-  await p.set('a', page('1'));
+  await p.set('a', page(1));
   clock.move(1_000);
   clock.jump(-HOUR_MS);
   const setBackAt = clock.now();
