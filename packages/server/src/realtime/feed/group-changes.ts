@@ -145,7 +145,7 @@ export class GroupChanges {
       case 'arrived':
         return { ephemeral: this.#withProfiles(view.arrive(event)), durable: NO_DURABLE };
       case 'departed':
-        return { ephemeral: view.depart(event.userId, event.location, event.reason), durable: NO_DURABLE };
+        return { ephemeral: this.#state.depart(event), durable: NO_DURABLE };
       case 'data':
         return { ephemeral: view.changeData(event), durable: NO_DURABLE };
       case 'profiles':

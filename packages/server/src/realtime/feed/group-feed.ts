@@ -240,10 +240,8 @@ export class GroupFeed implements Follower {
         return this.#afterChangedAccess(null);
       case 'groupRemoved':
         return this.#afterRemoval();
-      case 'profiles':
-        return this.#state.isAhead ? this.#reopenResumed() : null;
       default:
-        return null;
+        return this.#state.isAhead ? this.#reopenResumed() : null;
     }
   }
 
