@@ -210,6 +210,25 @@ describe('very many streams', () => {
       }));
   }
 
+  test('very many readers who begin with long snapshots at once get a few hundred writes in one tick of the event loop', () =>
+    withStreams({}, async (world) => {
+      const ids = manyUsers(500);
+      await world.seedWide(ids, 1_000, '1');
+      const first = await world.open();
+      const { length } = first.written;
+      assert.ok(length > 20, `${length} pieces`);
+      const sinks = Array.from({ length: 100 }, () => new SimulatedSink());
+      const writes = () => sinks.reduce((sum, { written }) => sum + written.length, 0);
+      const writing = mostInATick(world, writes, sinks.length * length);
+      await Promise.all(sinks.map((sink) => world.open({}, undefined, 0, sink)));
+      const most = await writing;
+      // The count can see the end of one tick together with the next one.
+      assert.ok(most < 2 * (256 + length), `${most} of ${sinks.length * length}`);
+      await world.put('u10000', { location: { page: '2' } });
+      await world.until('the change', () => sinks.every(({ changes }) => changes.length === 1));
+      for (const { parser } of sinks) assert.deepEqual(parser.events[0], first.parser.events[0]);
+    }));
+
   const removeGroup = async ({ engine: { store }, project, clock }: StreamWorld) => {
     await store.groups.delete(project, 'g', writeContext(clock, BY_TEST));
     clock.move(1_000);

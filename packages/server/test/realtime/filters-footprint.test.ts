@@ -83,6 +83,7 @@ describe('500 filters that each show all 1,000 users of a group', () => {
       await fill(world);
       const before = await usedBytes();
       const opened = await openAll(world, (index) => index % 2 === 0);
+      await world.until('all to begin', () => opened.every(({ sink }) => sink.bytesWritten > 0));
       const added = (await usedBytes()) - before;
       const isMidway = ({ sink }: { sink: Drain }) => sink.writableLength > 0 && sink.bytesWritten < 100_000;
       assert.equal(opened.filter(isMidway).length, FILTERS / 2, 'half of the readers wait in the middle');

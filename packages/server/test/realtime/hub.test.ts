@@ -9,6 +9,7 @@ describe('the readers of one filter', () => {
   test('all readers of a filter are sent the same bytes', () =>
     withStreams({ users: ['a', 'b'] }, async (world) => {
       const sinks = await Promise.all(Array.from({ length: 700 }, () => world.open()));
+      await world.until('all snapshots', () => sinks.every(({ parser }) => parser.events.length === 1));
       await world.move('a', '1');
       await world.until('the arrival', () => sinks.every((sink) => sink.changes.length === 1));
       assert.equal(

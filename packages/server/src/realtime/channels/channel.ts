@@ -12,7 +12,7 @@ import type { Batch, ChannelReader, Opening } from './channel-reader.ts';
 import { snapshotOf } from './snapshot-text.ts';
 
 /** How many writes are made in one event-loop tick: a few milliseconds. */
-const WRITES_PER_TICK = 256;
+export const WRITES_PER_TICK = 256;
 /** Most bytes of missed events; a reader who missed more is sent a snapshot. */
 const MISSED_MAX_BYTES = 1_048_576;
 const NO_TEXT = textOf([]);

@@ -6,6 +6,7 @@ import type { PresencePosition, PresenceScope } from '../../presence/presence-st
 import { SendQueue } from '../channels/send-queue.ts';
 import { WriteBudget } from '../channels/write-budget.ts';
 import { StreamCounts } from '../events/stream-counts.ts';
+import { Beginnings } from '../sessions/beginnings.ts';
 import { ConnectionReleases } from '../sessions/connection-releases.ts';
 import { OpenStreams } from '../sessions/open-streams.ts';
 import { StreamPermits } from '../sessions/stream-permits.ts';
@@ -35,6 +36,7 @@ const READS_AT_ONCE = 32;
 /** All presence streams of this process. */
 export class PresenceHub implements SessionOwner {
   readonly unsent = new UnsentTexts();
+  readonly beginnings = new Beginnings();
   /** Bounds the streams of each user. The caller takes a permit and passes it with the request. */
   readonly permits = new StreamPermits();
   readonly counts = new StreamCounts();

@@ -2,6 +2,7 @@ import type { ServiceError } from '../../core/service-error.ts';
 import type { Channel } from '../channels/channel.ts';
 import type { Batch, ChannelReader, Opening } from '../channels/channel-reader.ts';
 import type { Pieces, Text } from '../text/pieces.ts';
+import type { Beginnings } from './beginnings.ts';
 import { Session } from './session.ts';
 import type { StreamRequest } from './stream-request.ts';
 import type { Rest, StreamSink } from './stream-sink.ts';
@@ -10,6 +11,8 @@ import type { UnsentTexts } from './unsent-texts.ts';
 export interface SessionOwner {
   /** The texts that the streams of this process are in the middle of. */
   readonly unsent: UnsentTexts;
+  /** The streams of this process that begin. */
+  readonly beginnings: Beginnings;
   /** The stream has ended, for whatever reason. Called once. */
   ended(session: StreamSession): void;
   /** The stream ends because of a defect in this program. */
@@ -37,7 +40,7 @@ export class StreamSession extends Session<StreamRequest> implements ChannelRead
   #offset = 0;
   /** Up to this offset the reader may have some of the later events, so events are not merged. */
   #knownTo = NOTHING;
-  /** The network has not taken the last piece, and reports when it has. */
+  /** The network has not taken the last piece, and reports when it has; or the reader waits to begin. */
   #isWaiting = false;
   /** The network did not take what was written: the reader gets what it missed merged. */
   #isSlow = false;
@@ -84,6 +87,21 @@ export class StreamSession extends Session<StreamRequest> implements ChannelRead
 
   resume(): void {
     this.#safely(() => this.#pump());
+  }
+
+  protected override begin(): void {
+    this.#isWaiting = true;
+    this.#owner.beginnings.add(this);
+  }
+
+  get firstWrites(): number {
+    return this.#text?.writes ?? 0;
+  }
+
+  /** Sends the first text. */
+  begins(): void {
+    this.#isWaiting = false;
+    this.resume();
   }
 
   override heartbeat(): void {
