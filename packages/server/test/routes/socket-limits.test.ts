@@ -248,6 +248,22 @@ describe('the limits of sockets', () => {
     await socket.ok('auth', { token });
   });
 
+  test('a login whose socket is closed meanwhile does not count among the 100 sockets and streams of its user', async () => {
+    const project = await seeded();
+    const { token } = Browser.of(project, 'a', 'g');
+    for (let count = 0; count < limits.USER_STREAMS_MAX; count += 1) {
+      using socket = await SocketClient.open(project.url);
+      // Both frames arrive together, so the token is still verified when the other one is read.
+      socket.tcp.cork();
+      socket.send({ op: 'auth', ref: 1, token });
+      socket.send(Buffer.from('{}'));
+      socket.tcp.uncork();
+      await socket.closes(1003);
+    }
+    using socket = await SocketClient.open(project.url);
+    await socket.ok('auth', { token });
+  });
+
   test('a server that stops closes its sockets with 4409', async () => {
     using sockets = new DisposableStack();
     let socket: SocketClient | undefined;
