@@ -114,7 +114,8 @@ const LIST: CSSProperties = {
 
 const circle = (size: number): CSSProperties => ({
   display: 'inline-grid',
-  placeContent: 'center',
+  alignItems: 'center',
+  justifyContent: 'center',
   boxSizing: 'border-box',
   width: size,
   height: size,
