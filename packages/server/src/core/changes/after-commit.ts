@@ -96,8 +96,8 @@ export async function afterCommit(
     presence.removeUsers({ project, groupId: group }, unpackIds(users), now);
   await allDone(parts, [
     invalidateEligibility(parts, project, found),
-    inTicks(small, DEPARTURES_AT_ONCE, endPresence),
-    inTicks(large, 1, endPresence),
+    endInTicks(small, DEPARTURES_AT_ONCE, endPresence),
+    endInTicks(large, 1, endPresence),
     ...[...removedGroups].map((groupId) => presence.removeGroup({ project, groupId }, now)),
     publishStatuses(parts, project, found, now),
   ]);
@@ -130,7 +130,7 @@ function publishProfiles({ broker }: FollowUpParts, project: ProjectKey, changes
  * as many groups. Where all of a tick fail, the others are left: each tick would wait for what does not answer.
  * @throws AggregateError
  */
-async function inTicks(
+async function endInTicks(
   departures: readonly Departure[],
   atOnce: number,
   end: (departure: Departure) => Promise<void>,

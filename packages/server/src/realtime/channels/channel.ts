@@ -183,7 +183,7 @@ export class Channel {
     while (this.#isPumpDue) {
       this.#isPumpDue = false;
       const writes = this.#snapshot?.text.writes ?? 1;
-      await inTicks([...this.lagging], writes, (reader) => reader.resume());
+      await giveInTicks([...this.lagging], writes, (reader) => reader.resume());
     }
     this.#isPumping = false;
   }
@@ -217,7 +217,7 @@ export class Channel {
     try {
       const batch = this.#nextBatch(isMerged);
       this.#sending = batch;
-      const given = inTicks(this.readers, batch.text.writes, (reader) => {
+      const given = giveInTicks(this.readers, batch.text.writes, (reader) => {
         // The channel may have been suspended meanwhile.
         if (this.#sending === batch) reader.take(batch);
       });
@@ -271,7 +271,7 @@ export class Channel {
  * Calls `give`, which makes so many writes and never throws, with each reader, and lets other work of the process run in between.
  * Null where the writes are those of one event-loop tick.
  */
-function inTicks(
+function giveInTicks(
   readers: Iterable<ChannelReader>,
   writesEach: number,
   give: (reader: ChannelReader) => void,
