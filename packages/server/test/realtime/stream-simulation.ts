@@ -3,9 +3,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { canonicalLocation, type Location, type PresenceEntry } from '@rollcall/protocol';
 import type { PresenceFilter } from '../../src/core/presence/presence-reading.ts';
 import { ServiceError } from '../../src/core/service-error.ts';
-import type { PresenceWatcher } from '../../src/presence/presence-store.ts';
 import { SseSink } from '../../src/realtime/sessions/sse-sink.ts';
-import { isEligible } from '../../src/store/ports/eligibility.ts';
 import { readPositionId } from '../../src/wire/event-text.ts';
 import { presentPresence } from '../../src/wire/presenters.ts';
 import type { Random } from '../sim/random.ts';
@@ -24,8 +22,6 @@ const LOCATIONS: readonly Location[] = [
   { page: '2', line: '1' },
 ];
 const REGIONS: readonly (Location | null)[] = [null, null, { page: '1' }, { page: '2' }];
-/** With a region whose locations differ in their page. */
-const WIDE_REGIONS = [...REGIONS, { app: '1' }];
 const FILTERS: readonly PresenceFilter[] = [null, { page: '1' }, { page: '1', line: '1' }].flatMap(
   (location) =>
     [true, false].flatMap((partial) =>
@@ -50,8 +46,6 @@ const ATTEMPTS_MAX = 80;
 
 interface Reader {
   readonly filter: PresenceFilter;
-  /** The user of a client token. */
-  readonly viewer: { readonly userId: string } | null;
   readonly sink: SimulatedSink;
   readonly model: ReaderModel;
   taken: number;
@@ -69,35 +63,22 @@ export class StreamSimulation {
   resumed = 0;
   readonly #isExpanded: boolean;
   readonly #isDelayed: boolean;
-  readonly #isLossy: boolean;
-  readonly #watchers: PresenceWatcher[] = [];
-  /** Few filters, so that readers change between processes that both show one; without, each reader has any. */
-  readonly #filters: readonly PresenceFilter[];
 
   /**
    * @param isExpanded whether users have names, connections and data, and readers may be shown them
    * @param isDelayed whether the processes read the Store at different times after an event, so that they may find different states
-   * @param isLossy whether what is published of writes comes late or never, and the order of events is lost now and then; some readers
-   *   have client tokens, and filters without readers are dropped
    */
-  constructor(
-    world: StreamWorld,
-    random: Random,
-    { isExpanded = false, isDelayed = false, isLossy = false } = {},
-  ) {
+  constructor(world: StreamWorld, random: Random, { isExpanded = false, isDelayed = false } = {}) {
     this.#world = world;
     this.#random = random;
     this.#isExpanded = isExpanded;
     this.#isDelayed = isDelayed;
-    this.#isLossy = isLossy;
-    this.#filters = isLossy ? [this.#filter(), this.#filter()] : [];
   }
 
   /** @throws Error that names the round in which a stream shows something wrong */
   async run(rounds: number): Promise<void> {
     await this.#world.seed(USERS);
     if (this.#isDelayed) this.#delayReadings();
-    if (this.#isLossy) this.#losePublished();
     for (let round = 0; round < rounds; round += 1) {
       try {
         await this.#round();
@@ -112,40 +93,16 @@ export class StreamSimulation {
     const delay = async () => {
       for (let ticks = this.#random.below(6); ticks > 3; ticks -= 1) await nextIteration();
     };
-    const [filter, listByIds] = [eligibility.filter, users.listByIds];
-    const { list, find } = durablePresence;
+    const [filter, listByIds, list] = [eligibility.filter, users.listByIds, durablePresence.list];
     eligibility.filter = (...of) => delay().then(() => filter.apply(eligibility, of));
     users.listByIds = (...of) => delay().then(() => listByIds.apply(users, of));
     durablePresence.list = (...of) => delay().then(() => list.apply(durablePresence, of));
-    if (this.#isLossy) durablePresence.find = (...of) => delay().then(() => find.apply(durablePresence, of));
-  }
-
-  #losePublished(): void {
-    const { presence } = this.#world.engine;
-    const { publish, removeUsers, watch } = presence;
-    const late = async (call: () => Promise<void>, canBeLost: boolean) => {
-      if (canBeLost && this.#random.chance(0.2)) return;
-      for (let ticks = this.#random.below(12); ticks > 4; ticks -= 1) await nextIteration();
-      await call();
-    };
-    presence.publish = (...of) => {
-      const [, event, , upTo] = of;
-      const call = () => publish.apply(presence, of);
-      // What each process finds in the record is not lost. A refresh of a durable location is not in the record.
-      const isPerhapsRefresh = event.type === 'durable' && event.from === null;
-      return upTo === undefined ? late(call, !isPerhapsRefresh) : call();
-    };
-    presence.removeUsers = (...of) => late(() => removeUsers.apply(presence, of), true);
-    presence.watch = (scope, now, watcher) => {
-      this.#watchers.push(watcher);
-      return watch.call(presence, scope, now, watcher);
-    };
   }
 
   async #round(): Promise<void> {
     for (let step = this.#random.below(8); step >= 0; step -= 1) {
       const writes = Array.from({ length: 1 + this.#random.below(4) }, () => this.#write());
-      const reads = this.#random.chance(this.#isLossy ? 0.8 : 0.4) ? [this.#disturb()] : [];
+      const reads = this.#random.chance(0.4) ? [this.#disturb()] : [];
       await Promise.all([...writes.map(ignoringErrors), ...reads]);
       if (this.#random.chance(0.5)) await nextIteration();
       if (this.#random.chance(0.3)) this.#world.clock.move(SWEEP_MS * this.#random.below(30));
@@ -179,7 +136,7 @@ export class StreamSimulation {
 
   #put(userId: string): Promise<void> {
     const random = this.#random;
-    const exclusiveWithin = random.pick(this.#isLossy ? WIDE_REGIONS : REGIONS);
+    const exclusiveWithin = random.pick(REGIONS);
     const location = { ...random.pick(LOCATIONS), ...exclusiveWithin };
     const kind = random.pick([{}, {}, {}, { durable: true }, { absent: true }]);
     return this.#world.put(userId, {
@@ -198,27 +155,17 @@ export class StreamSimulation {
   /** A random event of a reader: it connects, lags, or is disconnected. */
   async #disturb(): Promise<void> {
     const kind = this.#random.below(4);
-    if (this.#isLossy && this.#random.chance(0.05)) this.#watchers.splice(0).at(-1)?.onLost();
     const reader = this.#readers.length < READERS ? undefined : this.#random.pick(this.#readers);
     if (reader === undefined)
-      await this.#open(this.#isLossy ? this.#random.pick(this.#filters) : this.#filter(), this.#viewer());
+      await this.#open({ ...this.#random.pick(FILTERS), ...this.#expanded(EXPANSIONS) });
     else if (kind === 0) await this.#comeBack(reader);
     else if (kind === 1) reader.sink.flow();
     else if (kind === 2) reader.sink.stop();
     else this.#leave(reader);
   }
 
-  #filter(): PresenceFilter {
-    return { ...this.#random.pick(FILTERS), ...this.#expanded(EXPANSIONS) };
-  }
-
-  #viewer(): Reader['viewer'] {
-    return this.#isLossy && this.#random.chance(0.3) ? { userId: this.#random.pick(USERS) } : null;
-  }
-
   #leave(reader: Reader): void {
     reader.sink.destroy();
-    if (this.#isLossy) reader.sink.onEnd();
     this.#readers = this.#readers.filter((other) => other !== reader);
   }
 
@@ -227,33 +174,25 @@ export class StreamSimulation {
     this.#take(reader, this.#random.below(reader.sink.parser.events.length - reader.taken + 1));
     this.#leave(reader);
     const lastEventId = reader.sink.parser.events[reader.taken - 1]?.id;
-    await this.#open(reader.filter, reader.viewer, reader.model, lastEventId);
+    await this.#open(reader.filter, reader.model, lastEventId);
   }
 
   async #open(
     filter: PresenceFilter,
-    viewer: Reader['viewer'],
     model = new ReaderModel(filter.expand?.includes('data')),
     lastEventId?: string,
   ): Promise<void> {
     const { hubs, project } = this.#world;
     const caller = { actor: BY_TEST.actor, projectId: 'p', project, sessionId: null };
-    const request = {
-      caller,
-      groupId: GROUP,
-      noun: 'group',
-      filter,
-      ...(viewer !== null && { viewer }),
-    } as const;
+    const request = { caller, groupId: GROUP, noun: 'group', filter } as const;
     const session = await this.#random
       .pick(hubs)
       .open(request, readPositionId(lastEventId))
       .catch(ignoreError);
     if (session === null) return;
     const sink = new SimulatedSink();
-    sink.onEnd = () => session.close();
     session.start(new SseSink(sink));
-    this.#readers.push({ filter, viewer, sink, model, taken: 0 });
+    this.#readers.push({ filter, sink, model, taken: 0 });
     const [first] = sink.parser.events;
     if (lastEventId !== undefined && first?.type !== 'snapshot') this.resumed += 1;
   }
@@ -284,22 +223,14 @@ export class StreamSimulation {
         this.#leave(reader);
         const isGone = reader.sink.parser.events.at(-1)?.type === 'error';
         // Disconnected because it lagged: it resumes.
-        if (!isGone)
-          await this.#open(reader.filter, reader.viewer, reader.model, reader.sink.parser.events.at(-1)?.id);
+        if (!isGone) await this.#open(reader.filter, reader.model, reader.sink.parser.events.at(-1)?.id);
         return [null, reader];
       }
-      if (reader.viewer !== null && !(await this.#mayWatch(reader.viewer.userId)))
-        return ['no stream', `a stream of ${reader.viewer.userId}`];
       const expected = await this.#reading(reader.filter);
       const known = reader.model.entries();
       if (JSON.stringify(sorted(known)) !== JSON.stringify(sorted(expected))) return [expected, known];
     }
     return null;
-  }
-
-  async #mayWatch(userId: string): Promise<boolean> {
-    const { engine, project } = this.#world;
-    return isEligible(await engine.store.eligibility.find(project, GROUP, userId));
   }
 
   async #reading(filter: PresenceFilter): Promise<PresenceEntry[]> {

@@ -59,6 +59,25 @@ describe('a stream that is resumed', () => {
     assert.equal(back.events.length, 5, 'no snapshot');
   });
 
+  test('a resumed presence stream has departed for a present member who was removed, without a snapshot', async () => {
+    const p = await streams.presence('a', 'b', 'c');
+    await p.set('b', PAGE_1);
+    for (const query of [{}, PARTIAL_PAGE_1]) {
+      const back = await comeBack(p, query, async () => {
+        expectDone(await p.project.post('/v1/groups/g/members', { remove: ['b', 'c'] }));
+        await p.set('a', PAGE_1);
+      });
+      assert.deepEqual((await back.changes(2)).map(bare), [
+        { type: 'departed', id: 'b', location: PAGE_1, reason: 'removed' },
+        { type: 'arrived', id: 'a', location: PAGE_1 },
+      ]);
+      assert.equal(back.events.length, 2, 'no snapshot');
+      expectDone(await p.project.post('/v1/groups/g/members', { remove: ['a'], add: ['b', 'c'] }));
+      expectDone(await p.project.post('/v1/groups/g/members', { add: ['a'] }));
+      await p.set('b', PAGE_1);
+    }
+  });
+
   test('a stream that resumes has departed for a durable location that moved before another durable update', async () => {
     const p = await streams.presence('a');
     const [site, other] = [{ site: 's' }, { site: 't' }];

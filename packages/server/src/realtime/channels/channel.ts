@@ -36,8 +36,8 @@ export class Channel {
   stale: Stale = { userIds: new Set() };
   /** Resolves when the channel is open; rejects where it could not be opened. Set by the feed. */
   ready: Promise<void> = Promise.resolve();
-  /** The last event of a change that the channel may have had before, and no event for it. Set by the feed. */
-  aheadAt = 0;
+  /** When it was opened, in milliseconds since the epoch. */
+  openedAt = 0;
   /** How many readers wait to join. Set by the feed. */
   joining = 0;
   /** Since when it has no readers, in milliseconds since the epoch; null while it has one. Set by the feed. */
@@ -198,9 +198,9 @@ export class Channel {
   }
 
   /** The view is complete, as of the state's offset. */
-  restart(): void {
+  restart(now: number): void {
     this.#isOpen = true;
-    this.aheadAt = this.#state.offset;
+    this.openedAt = now;
     this.#dropSnapshot();
     this.#missedPrefix = this.#state.missedTexts.newPrefix();
     this.#sentTo = this.#state.offset;

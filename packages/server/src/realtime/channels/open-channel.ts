@@ -28,8 +28,7 @@ export async function openChannel(
     if (channel.view.showsUsers) state.profiles.need();
     await state.profiles.read(store, state.scope, [...state.profiles.unknown(state.userIds()), ...early]);
     channel.view.replaceDurable(latest);
-    channel.view.readAt = clock.now();
-    channel.restart();
+    channel.restart(clock.now());
     if (channel.readers.size > 0) await channel.reopen();
   });
 }

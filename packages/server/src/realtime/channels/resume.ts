@@ -56,7 +56,7 @@ export function resume(
   const { offset } = position;
   if (state.isOwnPast(position) === false) return null;
   const isCovered = events.length === 0 && channel.covers(offset);
-  if (isCovered && offset < channel.aheadAt) return null;
+  if (isCovered && offset < state.aheadAt) return null;
   const to = Math.max(offset, isCovered ? channel.sentTo : Math.min(head, state.offset));
   const isWhole = isCovered || events.length >= Math.min(head, to) - offset;
   if (!isWhole || !channel.covers(to)) return null;

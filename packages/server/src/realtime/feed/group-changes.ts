@@ -1,4 +1,3 @@
-import type { Clock } from '../../core/clock.ts';
 import type { NumberedEvent, PresenceEvent } from '../../presence/presence-store.ts';
 import type { Profile } from '../../store/ports/users.ts';
 import type { Store } from '../../store/store.ts';
@@ -12,7 +11,6 @@ import { type LatestLocations, readAllDurable, readDurable } from '../views/dura
 import type { FeedState } from '../views/feed-state.ts';
 import type { DurableSet, FilteredView } from '../views/filtered-view.ts';
 import { presentableOf } from '../views/presentable.ts';
-import type { FollowedParts } from './followed-group.ts';
 
 /** The changes of one event of the group: ephemeral presence as a reader without a filter sees it, and durable presence. */
 interface GroupChange {
@@ -39,7 +37,6 @@ const NO_DURABLE = new Map<Channel, readonly ReaderEvent[]>();
  */
 export class GroupChanges {
   readonly #store: Store;
-  readonly #clock: Clock;
   readonly #state: FeedState;
   readonly #channels: ChannelSet;
   /** Of the events that are being applied: the durable updates whose location has ended since. */
@@ -48,15 +45,12 @@ export class GroupChanges {
   readonly #removed = new Set<string>();
   /** Users with a durable location who may not be seen, the latest last, until an event names them. */
   readonly #hidden = new Set<string>();
+  /** Whether the event that is being applied is of a change that was shown before. */
+  #isAhead = false;
   #isGroupRemoved = false;
 
-  constructor(
-    { store, clock }: Pick<FollowedParts, 'store' | 'clock'>,
-    state: FeedState,
-    channels: ChannelSet,
-  ) {
+  constructor(store: Store, state: FeedState, channels: ChannelSet) {
     this.#store = store;
-    this.#clock = clock;
     this.#state = state;
     this.#channels = channels;
   }
@@ -77,10 +71,11 @@ export class GroupChanges {
     const last = events.at(-1);
     for (const numbered of events) {
       const [offset, event] = numbered;
-      this.#state.isAhead = false;
+      this.#isAhead = false;
       const changing = this.#change(event);
       const change = changing instanceof Promise ? await changing : changing;
       this.#state.offset = offset;
+      if (this.#isAhead) this.#state.aheadAt = offset;
       this.#record(numbered === last && hidden !== NONE_HIDDEN ? this.#hide(change, hidden) : change);
       const after = afterEach(event);
       if (after !== null) await after;
@@ -145,7 +140,7 @@ export class GroupChanges {
       case 'arrived':
         return { ephemeral: this.#withProfiles(view.arrive(event)), durable: NO_DURABLE };
       case 'departed':
-        return { ephemeral: this.#state.depart(event), durable: NO_DURABLE };
+        return { ephemeral: this.#depart(event), durable: NO_DURABLE };
       case 'data':
         return { ephemeral: view.changeData(event), durable: NO_DURABLE };
       case 'profiles':
@@ -163,6 +158,15 @@ export class GroupChanges {
       case 'groupRemoved':
         return this.#reread(null, true);
     }
+  }
+
+  /** A reading omits presence that has expired, and the departure comes with a sweep: readers from another process may have it. */
+  #depart({ userId, location, reason }: Extract<PresenceEvent, { type: 'departed' }>): ReaderEvent[] {
+    const { view } = this.#state;
+    const isHidden = view.has(userId) && !view.isVisible(userId);
+    const events = view.depart(userId, location, reason);
+    this.#isAhead = events.length === 0 && !isHidden;
+    return events;
   }
 
   /** Arrivals have the name and picture of the user, where a channel shows them. */
@@ -186,7 +190,7 @@ export class GroupChanges {
     if (!profiles.isNeeded) return { ephemeral: [], durable: NO_DURABLE };
     const present = userIds.filter((id) => this.#state.has(id));
     const changed = await profiles.read(this.#store, scope, present);
-    this.#state.isAhead = changed.length < present.length;
+    this.#isAhead = changed.length < present.length;
     const users = changed.map((userId) => ({
       ...{ type: 'user' as const, userId },
       user: profiles.get(userId) as Profile,
@@ -212,10 +216,7 @@ export class GroupChanges {
       durable: await this.#applyToViews(
         (shown) =>
           (isLate || isGap ? null : shown.applyDurable(event)) ??
-          read(shown.filter.location).then((found) => {
-            shown.readAt = this.#clock.now();
-            return shown.applyRead(event, found.get(userId) ?? null);
-          }),
+          read(shown.filter.location).then((found) => shown.applyRead(event, found.get(userId) ?? null)),
       ),
     };
   }
@@ -247,7 +248,7 @@ export class GroupChanges {
     });
     for (const { userId } of ephemeral) unchanged.delete(userId);
     for (const id of located) if (!visible.has(id)) addLatest(this.#hidden, id);
-    this.#state.isAhead = unchanged.size > 0;
+    this.#isAhead = unchanged.size > 0;
     return { ephemeral, durable };
   }
 

@@ -55,7 +55,7 @@ export class GroupFeed implements Follower {
   constructor(scope: PresenceScope, parts: FeedParts) {
     this.#parts = parts;
     this.#state = new FeedState(scope, parts.counts);
-    this.#changes = new GroupChanges(parts, this.#state, this.#channels);
+    this.#changes = new GroupChanges(parts.store, this.#state, this.#channels);
     const hooks = {
       followed: () => this.#followed,
       viewerIds: () => this.#viewerIds(),
@@ -232,7 +232,7 @@ export class GroupFeed implements Follower {
         return null;
       case 'durable':
         // Where a bound ended durable locations, the event does not name them.
-        return event.endedTo !== undefined || this.#state.isAhead ? this.#reopenResumed() : null;
+        return event.endedTo === undefined ? null : this.#reopenResumed();
       case 'users':
       case 'usersRemoved':
         return this.#afterChangedAccess(event.userIds);
@@ -241,7 +241,7 @@ export class GroupFeed implements Follower {
       case 'groupRemoved':
         return this.#afterRemoval();
       default:
-        return this.#state.isAhead ? this.#reopenResumed() : null;
+        return this.#isAhead ? this.#reopenResumed() : null;
     }
   }
 
@@ -257,17 +257,20 @@ export class GroupFeed implements Follower {
     await this.#reopenResumed();
   }
 
+  /** Whether the last event was of a change that this process had shown before. */
+  get #isAhead(): boolean {
+    return this.#state.aheadAt === this.#state.offset;
+  }
+
   /**
-   * Gives readers who resumed a snapshot, and those who will resume at an earlier event. A channel that has read the Store between a
-   * change and its event, as each one that was opened then, has the change already, and no event for it; a reader from another process
-   * may not have the change.
+   * Gives readers who resumed a snapshot. A channel that has read the Store between a change and its event, as each one that was opened
+   * then, has the change already, and no event for it; a reader who had resumed by then may not have the change.
    */
   async #reopenResumed(): Promise<void> {
     const now = this.#parts.clock.now();
     for (const channel of this.#channels) {
-      const isAhead = this.#state.isAhead || now - channel.view.readAt < EVENT_DELAY_MAX_MS;
+      const isAhead = this.#isAhead || now - channel.openedAt < EVENT_DELAY_MAX_MS;
       if (!channel.isOpen || !isAhead) continue;
-      channel.aheadAt = this.#state.offset;
       const resumed = [...channel.readers].filter(({ isResumed }) => isResumed);
       if (resumed.length > 0) await channel.reopen(resumed);
     }

@@ -1,11 +1,5 @@
-import {
-  HISTORY_LENGTH,
-  type PresenceEvent,
-  type PresencePosition,
-  type PresenceScope,
-} from '../../presence/presence-store.ts';
+import { HISTORY_LENGTH, type PresencePosition, type PresenceScope } from '../../presence/presence-store.ts';
 import { positionId } from '../../wire/event-text.ts';
-import type { ReaderEvent } from '../events/reader-event.ts';
 import { SharedEntries } from '../events/shared-entries.ts';
 import type { StreamCounts } from '../events/stream-counts.ts';
 import { BatchText } from '../text/batch-text.ts';
@@ -26,10 +20,10 @@ export class FeedState {
   epoch = '';
   offset = 0;
   /**
-   * Whether the last event is of a change that this process had shown before: it had read the stores after the change already. A reader
-   * who comes from another process may not have the change, and no channel has an event of it.
+   * The last event of a change that this process had shown before: it had read the Store after the change already. A reader who comes
+   * from another process may not have the change, and no channel has an event of it.
    */
-  isAhead = false;
+  aheadAt = 0;
   view = new GroupView();
   readonly durable = new DurableLocations();
   /** The latest durable location of each visible user, whatever the filters of the channels show. */
@@ -51,6 +45,7 @@ export class FeedState {
   begin({ epoch, offset, checksum }: PresencePosition): void {
     this.epoch = epoch;
     this.offset = offset;
+    this.aheadAt = offset;
     this.view = new GroupView();
     this.profiles.restart();
     this.unfiltered.replaceDurable(new Map());
@@ -80,14 +75,6 @@ export class FeedState {
     if (checksum === undefined) return true;
     const known = this.#checksums.get(offset);
     return known === undefined ? null : known === checksum;
-  }
-
-  /** A reading omits presence that has expired, and the departure comes with a sweep: readers from another process may have it. */
-  depart({ userId, location, reason }: Extract<PresenceEvent, { type: 'departed' }>): ReaderEvent[] {
-    const isHidden = this.view.has(userId) && !this.view.isVisible(userId);
-    const events = this.view.depart(userId, location, reason);
-    this.isAhead = events.length === 0 && !isHidden;
-    return events;
   }
 
   /** All users with ephemeral or durable presence, whether or not a filter shows them. */

@@ -24,11 +24,6 @@ export class FilteredView {
   readonly number: number;
   /** Of visible users. */
   readonly #durable: DurableLocations;
-  /**
-   * When durable locations were last read for this filter by itself, in milliseconds since the epoch: the view can have a change of
-   * which the group has no event yet.
-   */
-  readAt = 0;
   #isClosed = false;
 
   constructor(filter: PresenceFilter, durable: DurableLocations) {
