@@ -12,6 +12,8 @@ const RETRYABLE_CODES = /^(error|network|timeout)$/;
 export const DELAY_MAX_MS = 86_400_000;
 /** Statuses that are retryable whatever their code: request timeout, too many requests, and 5xx. */
 const RETRYABLE_STATUSES = /^(408|429|5..)$/;
+/** A body, a path or headers that a gateway takes no better the next time. */
+const TOO_LARGE = /41[34]|431/;
 /** A 401 is about the token when it has `WWW-Authenticate` or one of these codes; CORS can hide the header. */
 const TOKEN_CODES = /_token$|_authorization_header$/;
 
@@ -47,7 +49,7 @@ export class RollcallError extends Error {
     this.name = 'RollcallError';
     this.code = code;
     this.status = details.status ?? 0;
-    this.retryable = RETRYABLE_CODES.test(code) || RETRYABLE_STATUSES.test(String(this.status));
+    this.retryable = RETRYABLE_CODES.test(code) || RETRYABLE_STATUSES.test(this.status as never);
     this.requestId = details.requestId ?? null;
     this.retryAfterMs = details.retryAfterMs;
     this.aboutToken = details.aboutToken || TOKEN_CODES.test(code);
@@ -56,15 +58,20 @@ export class RollcallError extends Error {
 
 /**
  * The error of a response, given its body. Without an error of the server it is of a gateway, which knows no server now, as while one
- * starts again; but a body that is too large stays so.
+ * starts again; but what is too large stays so.
  */
 export const errorOfResponse = ({ status, headers }: Response, body: string): RollcallError =>
-  errorIn(objectIn(body), status === 413 ? 'invalid_request' : 'error', `status ${status} without an error`, {
-    status,
-    requestId: headers.get('x-request-id'),
-    retryAfterMs: retryAfterMs(headers.get('retry-after')),
-    aboutToken: status === 401 && headers.has('www-authenticate'),
-  });
+  errorIn(
+    objectIn(body),
+    TOO_LARGE.test(status as never) ? 'invalid_request' : 'error',
+    `status ${status} without an error`,
+    {
+      status,
+      requestId: headers.get('x-request-id'),
+      retryAfterMs: retryAfterMs(headers.get('retry-after')),
+      aboutToken: status === 401 && headers.has('www-authenticate'),
+    },
+  );
 
 /** The error that a parsed body describes; where it has none of the server's, the given code and message. */
 export function errorIn(

@@ -114,7 +114,7 @@ describe('errors', () => {
     );
   });
 
-  test('an error that is not one of the server is of a gateway, and is retryable, but not where the body is too large', async () => {
+  test('an error that is not one of the server is of a gateway, and is retryable, but not where the request is too large', async () => {
     const texts = [
       '<h1>Forbidden</h1>',
       '{"message":"Forbidden"}',
@@ -123,13 +123,13 @@ describe('errors', () => {
       '{"error":"invalid_token","error_description":"The token was not accepted"}',
       '{"error":true,"message":"Forbidden"}',
     ];
-    for (const status of [400, 401, 403, 413])
+    for (const status of [400, 401, 403, 413, 414, 431])
       for (const text of texts)
         await withClient(
           ({ response }) => response.writeHead(status).end(text),
           async (rollcall) => {
             const error = await failure(rollcall.users.get('ada', { retries: 0 }));
-            const isPassing = status !== 413;
+            const isPassing = status < 410;
             isOf(error, { code: isPassing ? 'error' : 'invalid_request', status, retryable: isPassing });
           },
         );

@@ -90,19 +90,28 @@ describe('reading a group', () => {
       await world.until('the event', () => present(sink).includes('a'));
     }));
 
-  test('a reader who resumes on a process that read the group after presence had expired gets a snapshot when it departs', () =>
-    withStreams({ mergeMs: 0, writesPerSecond: [undefined, undefined], users: ['a'] }, async (world) => {
-      const before = await world.open();
-      await world.move('a', '1');
-      await world.until('the arrival', () => present(before).includes('a'));
-      before.onEnd();
-      // The time of day alone: no sweep is due.
-      world.clock.jump(30_000);
-      const back = await world.open({}, before.parser.lastEventId, 1);
-      await world.pass(1);
-      const known = () => ReaderModel.of([...before.parser.events, ...back.parser.events]).entries();
-      await world.until('the departure', () => known().length === 0);
-    }));
+  for (const [what, location, expected] of [
+    ['departs', null, []],
+    ['moves', '2', ['2']],
+  ] as const) {
+    test(`a reader who resumes on a process that read the group after presence had expired gets a snapshot when the user ${what}`, () =>
+      withStreams({ mergeMs: 0, writesPerSecond: [undefined, undefined], users: ['a'] }, async (world) => {
+        const before = await world.open();
+        await world.move('a', '1');
+        await world.until('the arrival', () => present(before).includes('a'));
+        before.onEnd();
+        // The time of day alone: no sweep is due.
+        world.clock.jump(30_000);
+        const back = await world.open({}, before.parser.lastEventId, 1);
+        if (location !== null) await world.move('a', location);
+        await world.pass(1);
+        const lines = () =>
+          ReaderModel.of([...before.parser.events, ...back.parser.events])
+            .entries()
+            .flatMap(({ ephemeral }) => ephemeral.locations.map(({ line }) => line));
+        await world.until('the true locations', () => lines().join() === expected.join());
+      }));
+  }
 
   test('a stream with a connectionID is opened however long the engine takes to take back a release', () =>
     withStreams({ users: ['a'] }, async (world) => {

@@ -50,10 +50,11 @@ test('a time in the future that is not the stored one is invalid_field in every 
   const project = await projectWithThread(server);
   expectDone(await write(project, 't', 'm'));
   const createdTimestamp = new Date(clock.now() + HOUR).toISOString();
-  for (const id of ['t', 'new']) {
-    const body = { groupID: 'g', name: 'N', createdTimestamp };
-    expectError(await project.put(threadPath(id), body), 400, 'invalid_field', 'createdTimestamp');
-  }
+  for (const id of ['t', 'new'])
+    for (const headers of [{}, { 'if-none-match': '*' }]) {
+      const body = { groupID: 'g', name: 'N', createdTimestamp };
+      expectError(await project.put(threadPath(id), body, headers), 400, 'invalid_field', 'createdTimestamp');
+    }
   for (const id of ['m', 'new'])
     expectError(
       await write(project, 't', id, { createdTimestamp }),

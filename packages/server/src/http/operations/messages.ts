@@ -204,7 +204,9 @@ const putMessage = operation('PUT /v1/threads/:id/messages/:messageId', {
     group_not_found: NO_ACTIVE_GROUP,
     user_not_found: NO_AUTHOR,
   },
-  rule: ({ body }, errors) => checkMessageTimes(body, errors),
+  // Where it only creates, no stored time is repeated.
+  rule: ({ body, headers }, errors, { clock }) =>
+    checkMessageTimes(body, errors, precondition(headers).ifNoneMatch === '*' ? clock.now() : undefined),
   async handle({ writer, pathId, innerId: messageId, body, headers }, { messages }) {
     const outcome = await messages.put(writer, pathId, messageId, body, precondition(headers));
     return done(`${outcome} message ${messageId}`);

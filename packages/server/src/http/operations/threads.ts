@@ -175,7 +175,9 @@ const putThread = operation('PUT /v1/threads/:id', {
       'A field has a wrong type or value, a time is in the future, or a field that never changes has another value.',
     group_not_found: NO_ACTIVE_GROUP,
   },
-  rule: ({ body }, errors) => checkThreadTimes(body, errors),
+  // Where it only creates, no stored time is repeated.
+  rule: ({ body, headers }, errors, { clock }) =>
+    checkThreadTimes(body, errors, precondition(headers).ifNoneMatch === '*' ? clock.now() : undefined),
   async handle({ writer, pathId, body, headers }, { threads }) {
     const outcome = await threads.put(writer, pathId, body, precondition(headers));
     return done(`${outcome} thread ${pathId}`);

@@ -129,15 +129,18 @@ export class DueGroups {
     const claim = (due: number | string, limit: number) =>
       this.#engine.onIndex('claim', key, due, until, limit) as Promise<string[]>;
     // All groups at once: those that are scheduled again would be found again.
+    const failures: unknown[] = [];
     if (latest !== null) {
+      // Groups on a node that is away leave the others their turn.
       for (const entries of slices(await claim('+inf', -1), CLAIMED_MAX))
-        await this.#sweepGroups(key, entries, until, sweep);
+        await this.#sweepGroups(key, entries, until, sweep).catch((error) => failures.push(error));
     }
     for (let isMore = true; isMore; ) {
       const entries = await claim(now, CLAIMED_MAX);
       isMore = entries.length === CLAIMED_MAX;
       await this.#sweepGroups(key, entries, until, sweep);
     }
+    if (failures.length > 0) throw failures[0];
   }
 
   async #sweepGroups(key: string, entries: readonly string[], until: number, sweep: Sweep): Promise<void> {

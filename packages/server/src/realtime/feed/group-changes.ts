@@ -116,9 +116,8 @@ export class GroupChanges {
       if (event.type === 'arrived') {
         const { userId, incarnation } = event;
         if (this.#state.view.incarnationOf(userId) !== incarnation) users.set(userId, incarnation);
-      } else if (event.type === 'durable' && !this.#state.has(event.userId)) {
+      } else if (event.type === 'durable' && !this.#state.has(event.userId))
         users.set(event.userId, users.get(event.userId) ?? null);
-      }
     }
     return users;
   }
@@ -138,9 +137,9 @@ export class GroupChanges {
     const { view } = this.#state;
     switch (event.type) {
       case 'arrived':
-        return { ephemeral: this.#withProfiles(view.arrive(event)), durable: NO_DURABLE };
+        return { ephemeral: this.#withProfiles(this.#follow(event)), durable: NO_DURABLE };
       case 'departed':
-        return { ephemeral: this.#depart(event), durable: NO_DURABLE };
+        return { ephemeral: this.#follow(event), durable: NO_DURABLE };
       case 'data':
         return { ephemeral: view.changeData(event), durable: NO_DURABLE };
       case 'profiles':
@@ -160,13 +159,14 @@ export class GroupChanges {
     }
   }
 
-  /** A reading omits presence that has expired, and the departure comes with a sweep: readers from another process may have it. */
-  #depart({ userId, location, reason }: Extract<PresenceEvent, { type: 'departed' }>): ReaderEvent[] {
+  /** A reading omits presence that has expired, and a sweep or a move ends it later: readers from another process may have it. */
+  #follow(event: Extract<PresenceEvent, { type: 'arrived' | 'departed' }>): ReaderEvent[] {
     const { view } = this.#state;
+    const { type, userId } = event;
+    const left = type === 'arrived' ? event.from : event.location;
     const isHidden = view.has(userId) && !view.isVisible(userId);
-    const events = view.depart(userId, location, reason);
-    this.#isAhead = events.length === 0 && !isHidden;
-    return events;
+    this.#isAhead = left !== null && !isHidden && !view.visibleLocationsOf(userId).includes(left);
+    return type === 'arrived' ? view.arrive(event) : view.depart(userId, event.location, event.reason);
   }
 
   /** Arrivals have the name and picture of the user, where a channel shows them. */
@@ -230,9 +230,8 @@ export class GroupChanges {
     const ephemeral = isRemoval ? userIds.flatMap((id) => view.remove(id)) : [];
     this.#markStale(named);
     const visible = await this.#presentable(userIds);
-    for (const id of userIds) {
+    for (const id of userIds)
       ephemeral.push(...this.#withProfiles(view.setVisible(id, visible.get(id) === view.incarnationOf(id))));
-    }
     const read = this.#reader(named === null ? null : [...visible.keys()]);
     if (this.#state.profiles.isNeeded)
       await this.#readNewProfiles([...visible.keys(), ...(named === null ? (await read(null)).keys() : [])]);
