@@ -6,12 +6,13 @@ import type { ErrorCode } from './protocol.ts';
  */
 export type RollcallErrorCode = ErrorCode | 'network' | 'timeout' | 'aborted';
 
-/** The retryable codes of the protocol's table, and this client's own. */
-const RETRYABLE_CODES = /^(error|network|timeout)$/;
+/**
+ * The retryable codes of the protocol's table, and this client's own; and the statuses that are retryable whatever their code: request
+ * timeout, too many requests, and 5xx.
+ */
+const RETRYABLE = /^(error|network|timeout|408|429|5..)$/;
 /** The longest delay: a day. A timer with 2^31 milliseconds or more would fire at once. A longer `Retry-After` counts as this. */
 export const DELAY_MAX_MS = 86_400_000;
-/** Statuses that are retryable whatever their code: request timeout, too many requests, and 5xx. */
-const RETRYABLE_STATUSES = /^(408|429|5..)$/;
 /** A body, a path or headers that a gateway takes no better the next time. */
 const TOO_LARGE = /41[34]|431/;
 /** A 401 is about the token when it has `WWW-Authenticate` or one of these codes; CORS can hide the header. */
@@ -49,7 +50,7 @@ export class RollcallError extends Error {
     this.name = 'RollcallError';
     this.code = code;
     this.status = details.status ?? 0;
-    this.retryable = RETRYABLE_CODES.test(code) || RETRYABLE_STATUSES.test(this.status as never);
+    this.retryable = RETRYABLE.test(code) || RETRYABLE.test(this.status as never);
     this.requestId = details.requestId ?? null;
     this.retryAfterMs = details.retryAfterMs;
     this.aboutToken = details.aboutToken || TOKEN_CODES.test(code);
