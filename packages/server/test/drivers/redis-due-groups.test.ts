@@ -7,6 +7,7 @@ import { RedisConnection } from '../../src/redis/redis-connection.ts';
 import { parseRedisUrl } from '../../src/redis/redis-url.ts';
 import { PAGE_1, START, TTL } from '../contract/presence/presence-scene.ts';
 import { withRedisScene } from '../contract/presence/redis-scene.ts';
+import { closing } from '../support/closing.ts';
 import { type OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
 
 /** When a sweep finds the group, before its presence expires. */
@@ -104,5 +105,37 @@ test(
       await scene.set('ann', PAGE_1, { now });
       for (const passed of [0, TTL, 2 * TTL]) await scene.store.sweep(now + passed);
       assert.deepEqual(await redis.command('KEYS', '*'), []);
+    }),
+);
+
+/** Where the groups whose ID begins with `away` cannot be reached. */
+class PartlyAway extends PresenceEngine {
+  readonly swept = new Set<string>();
+
+  override onGroup(...call: Parameters<PresenceEngine['onGroup']>): Promise<unknown> {
+    const [script, { groupId }] = call;
+    if (script === 'expire' && groupId.startsWith('away')) return Promise.reject(new Error('away'));
+    if (script === 'expire') this.swept.add(groupId);
+    return super.onGroup(...call);
+  }
+}
+
+test(
+  'a sweep after the clock was set back reaches the other groups of Redis while very many cannot be reached',
+  { skip: skipsOwnRedis },
+  () =>
+    withRedisScene(async (scene, redis) => {
+      const connection = await RedisConnection.open(parseRedisUrl(redis.url), 'presence');
+      await using _ = closing(connection);
+      const engine = new PartlyAway(connection);
+      const due = new DueGroups(engine);
+      due.lasts(TTL);
+      const ids = ['away', 'here'].flatMap((kind) =>
+        Array.from({ length: 1_200 }, (_, index) => `${kind}${index}`),
+      );
+      await Promise.all(ids.map((groupId) => scene.set('ann', PAGE_1, { groupId })));
+      await due.sweep(START);
+      await assert.rejects(due.sweep(START - 3_600_000), /away/);
+      assert.equal(engine.swept.size, 1_200);
     }),
 );
