@@ -290,9 +290,12 @@ export interface PresenceStore {
   /**
    * Releases the holds of a connection in the group that belong to the lease; without one, those that belong to none, since a lease
    * is of a process that has the connection open. They end at the time `at`, unless their deadline comes first, or at once
-   * (`absent`) where `at` is not after `now`. Otherwise watchers get `releasing` where the connection has such a hold.
+   * where `at` is not after `now`, for the reason (default: `absent`). Otherwise watchers get `releasing` where the connection has such
+   * a hold.
    */
-  release(release: ConnectionScope & { lease?: string; at: number; now: number }): Promise<void>;
+  release(
+    release: ConnectionScope & { lease?: string; at: number; now: number; reason?: LeaveReason },
+  ): Promise<void>;
   /** Takes back a release: each live hold of the connection has the deadline that it, or its lease, had before, and no lease. */
   retain(connection: ConnectionScope & { now: number }): Promise<void>;
   /** The live holds of a connection, the oldest first, that belong to a lease or are to be released: a process has or had them. */

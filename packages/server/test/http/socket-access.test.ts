@@ -7,6 +7,7 @@ import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import type { Engine } from '../../src/wiring.ts';
 import { jwt, seconds } from '../support/jwt.ts';
 import { SocketClient } from '../support/socket-client.ts';
+import { StreamReader } from '../support/stream-reader.ts';
 import { type AppCase, altered, withApp } from './app-case.ts';
 
 test('a socket of a deleted user is closed with 4403 a second after a check of its access has failed', () => {
@@ -78,6 +79,48 @@ test('a socket whose group is set deleted is closed with 4403, also where anothe
     await socket.closes(4403, 'group_not_found');
   });
 });
+
+/** A watcher of what a socket of ada holds in g gets `departed` where the socket ends before the event of the status is published. */
+async function departsBeforeEvent(path: string): Promise<void> {
+  const released = Promise.withResolvers<void>();
+  const disturb = ({ presence }: Engine) => ({
+    presence: altered(presence, {
+      async release(...release) {
+        await presence.release(...release);
+        released.resolve();
+      },
+      async publish(...event) {
+        await released.promise;
+        await presence.publish(...event);
+      },
+    }),
+  });
+  await withApp({ disturb }, async (appCase) => {
+    const { app, call, clock, authorization } = appCase;
+    for (const id of ['ada', 'bob']) await call('PUT', `/v1/users/${id}`, { payload: {} });
+    await call('PUT', '/v1/groups/g', { payload: { name: 'g', members: ['ada', 'bob'] } });
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = app.server.address() as AddressInfo;
+    const host = { url: `http://127.0.0.1:${port}`, token: authorization.slice('Bearer '.length) };
+    using watcher = await StreamReader.open(host, '/v1/groups/g/presence');
+    await watcher.snapshot();
+    using socket = await openSocket(appCase);
+    // The first check of a project's sockets comes with the next tick.
+    clock.move(1_000);
+    await nextIteration();
+    await socket.ok('present', { groupID: 'g', location: { page: '1' } });
+    await watcher.changes(1);
+    await call('PUT', path, { payload: { status: 'deleted' } });
+    const [, departed] = await watcher.changes(2);
+    assert.deepEqual([departed?.type, departed?.data.reason], ['departed', 'removed']);
+  });
+}
+
+test('what a socket held departs with the reason removed when its user is set deleted, also where the socket ends first', () =>
+  departsBeforeEvent('/v1/users/ada'));
+
+test('what a socket held departs with the reason removed when its group is set deleted, also where the hold ends first', () =>
+  departsBeforeEvent('/v1/groups/g'));
 
 /** The application, whose broker publishes no loss of access: each hub finds it by its own checks. */
 const withoutNotifications = (use: (appCase: AppCase) => Promise<void>) =>

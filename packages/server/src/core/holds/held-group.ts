@@ -1,6 +1,7 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type {
   LeaseState,
+  LeaveReason,
   PresenceEvent,
   PresencePosition,
   PresenceScope,
@@ -117,10 +118,10 @@ export class HeldGroup<Connection extends Holder<HeldGroup<Connection>>> impleme
    * Ends what a connection holds at a time. Where that fails, it is repeated with each renewal, and before the next update.
    * Only holds of this lease end: the connection may be open on another process by now. @throws StoreUnavailableError
    */
-  async release(connection: Connection, at: number): Promise<void> {
+  async release(connection: Connection, at: number, reason: LeaveReason): Promise<void> {
     this.#updates += 1;
     try {
-      await connection.inOrder(() => this.#release(connection, at));
+      await connection.inOrder(() => this.#release(connection, at, reason));
     } finally {
       this.#updates -= 1;
     }
@@ -217,8 +218,8 @@ export class HeldGroup<Connection extends Holder<HeldGroup<Connection>>> impleme
     (await this.#watch)?.close();
   }
 
-  async #release({ userId, name }: Connection, at: number): Promise<void> {
-    const release: Release = { ...this.#scope, userId, connection: name, lease: this.#lease, at };
+  async #release({ userId, name }: Connection, at: number, reason: LeaveReason): Promise<void> {
+    const release: Release = { ...this.#scope, userId, connection: name, lease: this.#lease, at, reason };
     try {
       await this.#owner.presence.release({ ...release, now: this.#owner.now });
     } catch (error) {

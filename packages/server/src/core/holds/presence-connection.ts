@@ -1,5 +1,6 @@
 import { limits } from '@rollcall/protocol';
 import type { ConnectionHold } from '../../presence/connection-hold.ts';
+import type { LeaveReason } from '../../presence/presence-store.ts';
 import { regionHash } from '../../presence/region-name.ts';
 import type { Json } from '../../values/json.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
@@ -216,10 +217,10 @@ export class PresenceConnection implements Holder<Group> {
     this.#lost.delete(group);
   }
 
-  /** Ends what it holds in a group, and forgets it. */
-  async leave(groupId: string): Promise<void> {
+  /** Ends what it holds in a group, and forgets it. `removed`: the user cannot be present there any more. */
+  async leave(groupId: string, reason: LeaveReason = 'absent'): Promise<void> {
     const groups = [...this.#holds.keys()].filter((group) => group.groupId === groupId);
-    const released = Promise.all(groups.map((group) => group.release(this, this.#owner.now)));
+    const released = Promise.all(groups.map((group) => group.release(this, this.#owner.now, reason)));
     for (const group of groups) this.forget(group, null);
     await released;
   }
@@ -241,13 +242,13 @@ export class PresenceConnection implements Holder<Group> {
     }
   }
 
-  /** A socket has closed. With the last one, what it holds ends after a time. */
-  async close(graceMs: number): Promise<void> {
+  /** A socket has closed. With the last one, what it holds ends after a time, and for the reason where that is at once. */
+  async close(graceMs: number, reason: LeaveReason = 'absent'): Promise<void> {
     this.#sockets -= 1;
     if (this.#sockets > 0) return;
     const endsAt = this.#owner.now + graceMs;
     this.#endsAt = endsAt;
-    const released = Promise.all([...this.#holds.keys()].map((group) => group.release(this, endsAt)));
+    const released = Promise.all([...this.#holds.keys()].map((group) => group.release(this, endsAt, reason)));
     this.#follow(released);
     await released;
   }

@@ -5,6 +5,7 @@ import type { ClientWriter } from '../../core/caller.ts';
 import { groupNotFound } from '../../core/errors.ts';
 import type { PresenceChange } from '../../core/presence/presence-change.ts';
 import type { ServiceError } from '../../core/service-error.ts';
+import type { LeaveReason } from '../../presence/presence-store.ts';
 import type { SessionRequest, Watcher } from '../../realtime/sessions/stream-request.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { doneFrame, endedFrame, expiringFrame, rejectedFrame } from '../../wire/socket-frames.ts';
@@ -167,7 +168,7 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
     if (this.#login === null || this.#ending !== null) return;
     const isOnlyGroup = this.#login.writer.group === groupId;
     if (isOnlyGroup || error.code === 'user_not_found') this.end(error);
-    else this.#leaveGroup(groupId, error);
+    else this.#leaveGroup(groupId, error, 'removed');
   }
 
   /** Ends the connection at once; the client comes back. */
@@ -183,7 +184,7 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
 
   close(code: number, reason: string, graceMs = 0): void {
     if (this.#ending !== null) return;
-    this.#leave(graceMs);
+    this.#leave(graceMs, code === SOCKET_CLOSES.forbidden ? 'removed' : 'absent');
     this.#ws.close(code, reason);
   }
 
@@ -297,9 +298,9 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
       this.#parts.checkAccess(this.#login.writer);
   }
 
-  #leaveGroup(groupId: string, error: ServiceError): void {
+  #leaveGroup(groupId: string, error: ServiceError, reason: LeaveReason = 'absent'): void {
     const { connection } = this.#login as Login;
-    connection.leave(groupId).catch((err) => this.#notReleased(err));
+    connection.leave(groupId, reason).catch((err) => this.#notReleased(err));
     for (const watch of this.watches.of(groupId))
       this.writer.send(endedFrame(watch, this.watches.close(watch)(error)));
   }
@@ -310,7 +311,7 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
   }
 
   /** Ends what it has. What it held ends after a time: see {@link graceOf}. Idempotent. */
-  #leave(graceMs = this.#graceMs): void {
+  #leave(graceMs = this.#graceMs, reason: LeaveReason = 'absent'): void {
     if (this.#ending !== null) return;
     this.#ending = 'closed';
     this.#graceMs = graceMs;
@@ -323,7 +324,7 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
     // An update under way would set presence that no connection releases.
     void this.#queue
       .drain()
-      .then(() => login.connection.close(graceOf(login, graceMs)))
+      .then(() => login.connection.close(graceOf(login, graceMs), reason))
       .catch((err) => this.#notReleased(err));
   }
 

@@ -106,10 +106,10 @@ class MemoryPresence implements PresenceStore {
   }
 
   async release(release: Parameters<PresenceStore['release']>[0]): Promise<void> {
-    const { connection, lease, at, now } = release;
+    const { connection, lease, at, now, reason = 'absent' } = release;
     const held = this.#heldBy(release).filter((one) => one.record?.lease?.name === lease);
     for (const presence of held) {
-      if (at <= now) this.#endSeparately(presence, 'absent', now);
+      if (at <= now) this.#endSeparately(presence, reason, now);
       else if (presence.endsAt > at) this.#records.release(presence, at);
     }
     const [first] = held;

@@ -69,10 +69,10 @@ export class PresenceSetting {
   }
 
   async release(release: Parameters<PresenceStore['release']>[0]): Promise<void> {
-    const { userId, connection, lease = '', at, now } = release;
+    const { userId, connection, lease = '', at, now, reason = 'absent' } = release;
     this.flush();
     const run = (due: number | string, entry: string) =>
-      this.#engine.onGroup('release', release, now, userId, connection, lease, at, due, entry);
+      this.#engine.onGroup('release', release, now, userId, connection, lease, at, due, entry, reason);
     const reply = await run('', '');
     if (reply !== NO_ENTRY && reply !== ENTRY_LOST) return;
     const { due, id } = await this.#register(release, at, now, reply);

@@ -141,6 +141,29 @@ export function connectionContract(rule: Rule, crowdRule: Rule): void {
     assert.deepEqual(await scene.ids(), ['bob']);
   });
 
+  rule(
+    'a connection that is released at once departs with absent, or with the reason of the release',
+    async (scene) => {
+      const watch = await scene.watch();
+      const now = { at: START, now: START };
+      await scene.set('ann', PAGE_1, A);
+      await scene.set('ann', PAGE_2, { ...B, lease: 'process' });
+      await scene.store.release({ ...SCOPE, userId: 'ann', ...A, ...now });
+      await scene.store.release({
+        ...SCOPE,
+        userId: 'ann',
+        ...B,
+        lease: 'process',
+        ...now,
+        reason: 'removed',
+      });
+      assert.deepEqual((await watch.first(4)).slice(2), [
+        departed(PAGE_1, 'absent'),
+        departed(PAGE_2, 'removed'),
+      ]);
+    },
+  );
+
   rule('one connection more than the bound ends the one with the earliest deadline', async (scene) => {
     const watch = await scene.watch();
     for (let count = 0; count < limits.CONNECTIONS_MAX; count += 1) {

@@ -6,6 +6,7 @@
 --      4 lease  those that belong to this lease; an empty text for those that belong to none
 --      5 at     when they end, unless their deadline comes first; at once where that is not after now
 --      6 due, 7 entry   of the entry that the caller has just added to the index of due groups, or empty texts
+--      8 reason of those that end at once
 -- Answers 1; 0 and 2 as set.lua does, when nothing was done.
 local user, connection, lease, at = ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 local due = at > now and redis.call('HGET', meta, 'due')
@@ -20,7 +21,7 @@ for _, presence in ipairs(has_records() and presences_of('u', user) or {}) do
   if deadline > now then
     is_any = true
     if at <= now then
-      leave(presence, 'absent')
+      leave(presence, ARGV[8])
     elseif deadline > at then
       if record.released == '' then
         record.released = string.format('%.0f=', deadline)
