@@ -34,16 +34,18 @@ describe('content', () => {
         type: 'todo',
         todoID: 'q',
         done: false,
-        children: [{ type: 'assignee', user: { id: 'u' }, children: [text] }],
+        children: [{ type: 'assignee', user: { id: 'u' }, children: [text] }, { text: ' does it' }],
       },
       { type: 'link', url: 'mailto:a@example.com', children: [{ text: 'mail' }] },
+      { type: 'link', url: 'http://example.com', children: [{ text: ' or ' }] },
+      { type: 'link', url: 'HTTPS://example.com/a', children: [{ text: 'write' }] },
       { text: ' end' },
     ];
     const { project, answer } = await put(content);
     expectDone(answer);
     const message = await messageOf(project, 't', 'm');
     assert.deepEqual(message.content, content);
-    assert.equal(message.plaintext, 'Hi @V\none\n\ntwo\nx\nx\nx\nmail end');
+    assert.equal(message.plaintext, 'Hi @V\none\n\ntwo\nx\nx\nx does it\nmail or write end');
   });
 
   const deep = (levels: number): object =>
@@ -123,9 +125,14 @@ describe('content', () => {
     expectError(many, 400, 'invalid_field', 'content[19].text', 'and 10 more');
   });
 
-  test('content nested eight levels, and content of 1,000 nodes, is accepted', async () => {
+  test('content nested eight levels, of 1,000 nodes, or of exactly 128 KiB of JSON, is accepted', async () => {
     expectDone((await put([deep(8)])).answer);
     expectDone((await put(Array.from({ length: 1_000 }, () => text))).answer);
+    const bytes = 128 * 1_024 - Buffer.byteLength(JSON.stringify([{ text: '' }]));
+    // Quotes and letters outside of ASCII are two bytes each.
+    const long = `${'é"'.repeat(bytes >> 2)}${'x'.repeat(bytes % 4)}`;
+    expectDone((await put([{ text: long }])).answer);
+    expectError((await put([{ text: `${long}x` }])).answer, 400, 'invalid_field', 'content');
   });
 });
 

@@ -278,3 +278,21 @@ describe('with ROLLCALL_PRESENCE_TTL_SECONDS=1', () => {
     assert.equal((await watcher.event('departed')).data.reason, 'absent');
   });
 });
+
+describe('with ROLLCALL_SOCKET_TIMEOUT_SECONDS=2', () => {
+  const ownClock = new MovedClock(Date.now());
+  const quick = oneServer({ clock: ownClock, settings: { socketTimeoutSeconds: 2 } });
+
+  test('a connectionID whose client answers no ping has lost its holds when the timeout has passed', async () => {
+    const p = await Presence.inNewProject(quick);
+    using socket = await SocketClient.of(p.project, 'a', 'g', PAGE);
+    await socket.ok('present', { location: AT });
+    socket.ws.pause();
+    await until('the server to end the socket', async () => {
+      ownClock.move(1_000);
+      return (await openSockets(p.project)) === 0;
+    });
+    // The clock stands still, so nothing that ends 2 s later has ended.
+    await until('its user to be absent', async () => (await p.locationsOf('a')).length === 0);
+  });
+});

@@ -187,6 +187,36 @@ describe('watches of a socket', () => {
     assert.equal(socket.frames.at(-1).data.error, 'thread_not_found');
   });
 
+  test('watches have the filters of the streams, after resumes a watch of threads, and limit is 1 to 1,000', async () => {
+    const project = await seeded();
+    for (const [id, location, resolved] of [
+      ['open', { ...AT, paragraph: '2' }, false],
+      ['done', { ...AT, paragraph: '2' }, true],
+      ['away', { page: '2' }, false],
+    ] as const)
+      expectOk(await project.put(`/v1/threads/${id}`, { groupID: 'g', name: id, location, resolved }));
+    using socket = await SocketClient.of(project, 'a', 'g');
+    const filter = { location: AT, partial_match: true, resolved: false };
+    const watch = await socket.ok('watch_threads', filter);
+    const snapshot = await socket.event('snapshot');
+    assert.deepEqual(
+      snapshot.data.threads.map(({ id }: { id: string }) => id),
+      ['open'],
+    );
+    await socket.ok('unwatch', { watch });
+    expectOk(await project.put('/v1/threads/open', { name: 'Renamed' }));
+    await socket.ok('watch_threads', { ...filter, after: snapshot.id });
+    assert.equal((await socket.event('thread')).data.name, 'Renamed');
+
+    expectOk(await project.put('/v1/users/b/presence', { groupID: 'g', location: AT, durable: true }));
+    await socket.ok('watch', { exclude_durable: true });
+    assert.deepEqual((await socket.event('snapshot')).data.users, []);
+
+    for (const limit of [0, 1_001])
+      await socket.fails('invalid_field', 'watch_messages', { threadID: 'open', limit }, 'limit');
+    for (const limit of [1, 1_000]) await socket.ok('watch_messages', { threadID: 'open', limit });
+  });
+
   test('a snapshot of more than 16 KB is one message, and events of other watches come whole beside it', async () => {
     const project = await seeded();
     const users = Array.from({ length: 300 }, (_, index) => `u${index}`);
