@@ -101,6 +101,18 @@ describe('what is recorded of a followed group', () => {
       await until(world, sinks, 'a,b,c');
     }));
 
+  test('streams of a deleted group end after its departed events, also where its removal is found in the record first', () =>
+    withTwo(async (world, sinks) => {
+      await world.engine.store.groups.delete(world.project, 'g', context(world));
+      await world.pass(3);
+      await world.until('the ends', () => sinks.every(({ ended }) => ended !== null));
+      for (const { parser } of sinks)
+        assert.deepEqual(
+          parser.events.slice(1).map(({ type, data }) => data.id ?? `${type} ${data.error}`),
+          ['a', 'b', 'c', 'error group_not_found'],
+        );
+    }));
+
   test('a change is one event with the same ID on all processes, although each of them finds it', () =>
     withTwo(async (world, sinks) => {
       await setDurable(world, 'b', '7');

@@ -237,16 +237,15 @@ export class GroupFeed implements Follower {
       case 'usersRemoved':
         return this.#afterChangedAccess(event.userIds);
       case 'group':
-        return this.#afterChangedAccess(null);
       case 'groupRemoved':
-        return this.#afterRemoval();
+        return this.#afterChangedGroup();
       default:
         return this.#isAhead ? this.#reopenResumed() : null;
     }
   }
 
-  /** Readers get the departures, and then the end of their streams, unless the group was made again by now. */
-  async #afterRemoval(): Promise<void> {
+  /** Readers of a group that has ended get the departures, and then the end of their streams, unless it was made again by now. */
+  async #afterChangedGroup(): Promise<void> {
     await Promise.all([...this.#channels].map((channel) => channel.send()));
     await this.#afterChangedAccess(null);
   }

@@ -146,8 +146,12 @@ export class RecordedChanges implements RecordListener {
     [this.#due, this.#renamed] = [new Set(), new Set()];
     try {
       const users = due === null ? null : [...due];
-      await this.#parts.endWithoutAccess(users);
-      if (await this.#show({ users, renamed: [...renamed] })) return;
+      if (users !== null) await this.#parts.endWithoutAccess(users);
+      if (await this.#show({ users, renamed: [...renamed] })) {
+        // The readers of a group that has ended get the departures before.
+        if (users === null) await this.#parts.endWithoutAccess(null);
+        return;
+      }
     } catch (err) {
       if (!(err instanceof StoreUnavailableError))
         this.#parts.log.error(
