@@ -203,4 +203,17 @@ describe('If-Match', () => {
       expectNotFound(added, 'user_not_found', 'nobody');
     });
   });
+
+  test('unknown users are user_not_found before If-Match finds no group', async () => {
+    const project = await projectWithBoth();
+    const required = { 'if-match': '*' };
+    await project.unchanged(async () => {
+      for (const fields of [{}, { name: 'New' }]) {
+        const put = await project.put('/v1/groups/new', { ...fields, members: ['nobody'] }, required);
+        expectNotFound(put, 'user_not_found', 'nobody');
+      }
+      const added = await project.post('/v1/groups/new/members', { add: ['nobody'] }, required);
+      expectNotFound(added, 'user_not_found', 'nobody');
+    });
+  });
 });

@@ -24,7 +24,7 @@ import type { Precondition, Revision } from '../../src/store/precondition.ts';
 import type { Stored } from '../../src/store/stored-write.ts';
 import type { ConditionalContext, WriteContext } from '../../src/store/write-context.ts';
 import type { Json } from '../../src/values/json.ts';
-import type { ModelThread } from './model-conversation.ts';
+import { type ModelThread, STALE } from './model-conversation.ts';
 import { copyWorld } from './model-copies.ts';
 
 export interface ModelGroup {
@@ -173,9 +173,8 @@ export function putGroup(
 ): PutGroupOutcome {
   return commit(world, (draft) => {
     const current = draft.groups.get(id);
-    if (current === undefined && write.name === undefined) {
-      return { kind: context.ifMatch === undefined ? 'nameRequired' : 'stale' } as const;
-    }
+    if (current === undefined && write.name === undefined && context.ifMatch === undefined)
+      return { kind: 'nameRequired' } as const;
     const users = unknownAmong(draft, write.members ?? []);
     if (users !== null) return { kind: 'unknownUsers', users } as const;
     return preconditionError(current?.revision, context) ?? writeGroup(draft, id, write, context.revision);
@@ -219,9 +218,10 @@ export function changeMembers(
 ): ChangeMembersOutcome {
   return commit(world, (draft) => {
     const group = draft.groups.get(id);
-    if (group === undefined) return { kind: context.ifMatch === undefined ? 'absent' : 'stale' } as const;
+    if (group === undefined && context.ifMatch === undefined) return { kind: 'absent' } as const;
     const users = unknownAmong(draft, change.add);
     if (users !== null) return { kind: 'unknownUsers', users } as const;
+    if (group === undefined) return STALE;
     const members = [...group.members.union(new Set(change.add)).difference(new Set(change.remove))];
     return staleness(group.revision, context) ?? writeGroup(draft, id, { members }, context.revision);
   });

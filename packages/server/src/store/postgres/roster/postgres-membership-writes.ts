@@ -279,8 +279,8 @@ function toOutcome({ id, fields, context }: MembersWrite, isMade: boolean, row: 
   ];
   assertAlive(alive);
   if (!isDecided(row)) throw new LostRaceError('the group was changed meanwhile');
-  if (before === null && fields.name === undefined)
-    return { kind: context.ifMatch === undefined ? 'absent' : 'stale' };
+  if (before === null && fields.name === undefined && context.ifMatch === undefined)
+    return { kind: 'absent' };
   if (count > 0) return { kind: 'unknownUsers', users: { count, ids } };
   const failure = preconditionFailure(context, isMade ? null : before);
   if (failure !== null) return failure;

@@ -177,10 +177,11 @@ export class GroupWrites {
   ): PutGroupOutcome {
     const before = this.#find(project, id);
     const name = write.name ?? before?.name;
-    if (name === undefined) return { kind: context.ifMatch === undefined ? 'nameRequired' : 'stale' };
+    if (name === undefined && context.ifMatch === undefined) return { kind: 'nameRequired' };
     const members = write.members && this.#memberships.planReplacement(before, write.members, userCards);
     if (members !== undefined && members.unknown.length > 0)
       return { kind: 'unknownUsers', users: idSample(members.unknown) };
+    if (name === undefined) return { kind: 'stale' };
     const failure = preconditionFailure(context, before?.revision ?? null);
     if (failure !== null) return failure;
     const status = write.status ?? before?.status ?? 'active';

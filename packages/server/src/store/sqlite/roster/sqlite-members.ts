@@ -80,11 +80,12 @@ export class MembershipWrites {
 
   readonly change: Write<MemberStore['change']> = (project, id, change, context) => {
     const row = this.#statements.group.get(project, id);
-    if (row === undefined) return { kind: context.ifMatch === undefined ? 'absent' : 'stale' };
+    if (row === undefined && context.ifMatch === undefined) return { kind: 'absent' };
+    const { added, unknown } = this.#planAdditions(project, row?.[0] ?? null, change.add);
+    if (unknown.length > 0) return { kind: 'unknownUsers', users: idSample(unknown) };
+    if (row === undefined) return { kind: 'stale' };
     const [groupNo, count, revision] = row;
     const group = { groupNo, id };
-    const { added, unknown } = this.#planAdditions(project, group, change.add);
-    if (unknown.length > 0) return { kind: 'unknownUsers', users: idSample(unknown) };
     if (preconditionFailure(context, revision) !== null) return { kind: 'stale' };
     const removed = this.#removeAll(group, unpackIds(change.remove));
     if (added.size + removed.length === 0) return UNCHANGED;
@@ -140,11 +141,16 @@ export class MembershipWrites {
     return members.map(([userId]) => userId);
   }
 
-  #planAdditions(project: ProjectKey, group: GroupRef, ids: IdList): Pick<Replacement, 'added' | 'unknown'> {
+  /** `groupNo` is null where there is no such group. */
+  #planAdditions(
+    project: ProjectKey,
+    groupNo: number | null,
+    ids: IdList,
+  ): Pick<Replacement, 'added' | 'unknown'> {
     const added = new Map<string, UserCard>();
     const unknown: string[] = [];
     for (const id of new Set(unpackIds(ids))) {
-      const row = this.#statements.candidate.get(project, id, group.groupNo);
+      const row = this.#statements.candidate.get(project, id, groupNo);
       if (row === undefined) unknown.push(id);
       else if (row[3] === 0) added.set(id, toCard(row));
     }
