@@ -56,6 +56,22 @@ describe('PUT /v1/users/<USER_ID>/presence', () => {
     }
   });
 
+  test('PUT /v1/users/<USER_ID>/presence checks the user, then the group, then the membership', async () => {
+    const p = await presence();
+    await p.project.seed({ users: [{ id: 'gone', status: 'deleted' }] });
+    for (const kind of [{}, { durable: true }, { absent: true }]) {
+      const update = { location: page(1), ...kind };
+      for (const id of ['nobody', 'gone'])
+        expectNotFound(await p.put(id, { ...update, groupID: 'nowhere' }), 'user_not_found', `user ${id}`);
+    }
+    expectDone(await p.project.put('/v1/groups/g', { status: 'deleted' }));
+    for (const kind of [{}, { durable: true }, { absent: true }]) {
+      const update = { location: page(1), ...kind };
+      expectNotFound(await p.put('gone', update), 'user_not_found', 'user gone');
+      expectNotFound(await p.put('x', update), 'group_not_found', 'group g');
+    }
+  });
+
   test('a location is an object of 1 to 16 string keys with string values of up to 1,024 code points', async () => {
     const p = await presence();
     const pairs = (count: number) =>
