@@ -192,6 +192,9 @@ describe('If-Match', () => {
     const project = await projectWithBoth();
     const answer = await project.put(GROUP, { nick: 1 }, { 'if-match': '"stale"' });
     expectError(answer, 400, 'unexpected_field', 'nick');
+    // A write that must find the group creates none, so its name is not missing.
+    const required = await project.put('/v1/groups/new', { status: 'gone' }, { 'if-match': '*' });
+    expectError(required, 400, 'invalid_field', 'status');
   });
 
   test('unknown users are user_not_found before If-Match is compared', async () => {
