@@ -20,7 +20,12 @@ interface Parts {
 /** Sends tests, which are no deliveries: each is sent once, at once. */
 export class WebhookTests {
   readonly #parts: Parts;
-  readonly #permits = new Semaphore({ permits: TESTS_MAX, permitsPerKey: TESTS_PER_PROJECT });
+  readonly #permits = new Semaphore({
+    permits: TESTS_MAX,
+    permitsPerKey: TESTS_PER_PROJECT,
+    waitingPerKey: 0,
+    unavailable: tooMany,
+  });
   readonly #ending = new AbortController();
 
   constructor(parts: Parts) {
@@ -32,31 +37,22 @@ export class WebhookTests {
   }
 
   /** Resolves with the attempt, which is among the last attempts then. @throws ServiceError 429, or 503 while the server stops */
-  async send({ project, projectId }: Caller, webhook: WebhookRecord): Promise<WebhookAttempt> {
-    if (!this.#permits.tryAcquire(project))
-      throw new ServiceError(
-        'invalid_request',
-        'too many tests of webhooks are under way, of this project or of all: wait for them',
-        { status: 429, headers: { 'Retry-After': '1' } },
-      );
-    try {
-      return await this.#send(project, projectId, webhook);
-    } finally {
-      this.#permits.release(project);
-    }
-  }
-
-  async #send(
-    project: Caller['project'],
-    projectId: string,
-    webhook: WebhookRecord,
-  ): Promise<WebhookAttempt> {
-    const { store, clock, sender } = this.#parts;
-    using connection = new Connection();
-    const sending = { ...webhook, project, ...testDelivery(projectId, clock.now()), isRepeat: false };
-    const outcome = await sender.send(sending, connection, this.#ending.signal);
-    if (outcome === null) throw retryLater('the server is stopping; try again');
-    await store.webhooks.log(project, webhook.id, outcome.attempt);
-    return outcome.attempt;
+  send({ project, projectId }: Caller, webhook: WebhookRecord): Promise<WebhookAttempt> {
+    return this.#permits.run(project, async () => {
+      const { store, clock, sender } = this.#parts;
+      using connection = new Connection();
+      const sending = { ...webhook, project, ...testDelivery(projectId, clock.now()), isRepeat: false };
+      const outcome = await sender.send(sending, connection, this.#ending.signal);
+      if (outcome === null) throw retryLater('the server is stopping; try again');
+      await store.webhooks.log(project, webhook.id, outcome.attempt);
+      return outcome.attempt;
+    });
   }
 }
+
+const tooMany = () =>
+  new ServiceError(
+    'invalid_request',
+    'too many tests of webhooks are under way, of this project or of all: wait for them',
+    { status: 429, headers: { 'Retry-After': '1' } },
+  );

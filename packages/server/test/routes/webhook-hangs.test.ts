@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { limits } from '@rollcall/protocol';
 import { closedAfterTests } from '../support/closing.ts';
+import { expectError, expectOk } from '../support/expect.ts';
 import type { Answer } from '../support/http-client.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 import { oneServer } from '../support/one-server.ts';
@@ -61,6 +62,21 @@ describe('a receiver that hangs', () => {
     });
     const [first, second] = receiver.received;
     assert.deepEqual([second?.id, second?.text], [first?.id, first?.text]);
+  });
+
+  test('ten tests of webhooks of a project are under way at most: one more is 429 with Retry-After', async () => {
+    const [project, receiver] = [await server.project(), await receiving(hang)];
+    await createWebhook(project, 'w', receiver.url, USERS);
+    const send = () => project.post('/v1/webhooks/w/test', {});
+    const underWay = Array.from({ length: 10 }, send);
+    await receiver.requests(10);
+    const rejected = await send();
+    expectError(rejected, 429, 'invalid_request', 'too many tests of webhooks');
+    assert.equal(rejected.headers['retry-after'], '1');
+    clock.move(ANSWER_MS);
+    for (const answer of await Promise.all(underWay)) expectOk(answer);
+    receiver.acknowledge();
+    expectOk(await send());
   });
 
   test('a receiver whose headers come and whose body hangs has acknowledged', async () => {
