@@ -13,7 +13,7 @@ import { listed } from '../postgres-lists.ts';
 import { ALIVE, assertAlive } from '../postgres-row-writes.ts';
 import { bytesArray, plainArray, textArray } from '../postgres-text.ts';
 import { exceeds, LOCK_USAGES, memberColumns } from './postgres-durable-bounds.ts';
-import { OF_MEMBER, putLocked } from './postgres-durable-presence-writes.ts';
+import { locationWrites, OF_MEMBER, putLocked } from './postgres-durable-presence-writes.ts';
 import { eligibilityCall, toEligibility } from './postgres-eligibility.ts';
 import { locationKey, pairKeys } from './postgres-location-keys.ts';
 
@@ -37,21 +37,12 @@ const FIND_BEFORE = `
 
 /** Sets the locations of regions, with their pairs, each as the text of an array. Each region comes once. */
 const PUT_ALL = `
-  WITH w AS MATERIALIZED (
+  WITH updates AS MATERIALIZED (
     SELECT group_id, user_id, region_hash, region, location_hash, location, pairs::bytea[] AS pairs, updated_at
     FROM unnest($2::text[], $3::text[], $4::bytea[], $5::text[], $6::bytea[], $7::text[], $8::text[], $9::bigint[])
       AS each(group_id, user_id, region_hash, region, location_hash, location, pairs, updated_at)),
-  put AS (
-    INSERT INTO durable_presence (project_id, group_id, user_id, region_hash, region, location_hash, location, updated_at)
-    SELECT $1, group_id, user_id, region_hash, region, location_hash, location, updated_at FROM w
-    ON CONFLICT (project_id, group_id, user_id, region_hash) DO UPDATE SET
-      location_hash = excluded.location_hash, location = excluded.location,
-      updated_at = excluded.updated_at)
-  INSERT INTO durable_pairs (project_id, group_id, user_id, region_hash, pair_hash, pair_hashes, updated_at)
-  SELECT $1, w.group_id, w.user_id, w.region_hash, pair.hash, w.pairs, w.updated_at
-  FROM w CROSS JOIN LATERAL unnest(w.pairs) AS pair(hash)
-  ON CONFLICT (project_id, group_id, user_id, region_hash, pair_hash) DO UPDATE SET
-    pair_hashes = excluded.pair_hashes, updated_at = excluded.updated_at`;
+  ${locationWrites('updates', 'updated_at')}
+  SELECT 1`;
 
 /** Removes the pairs $5 of regions. */
 const REMOVE_OLD_PAIRS = planEachTime(`

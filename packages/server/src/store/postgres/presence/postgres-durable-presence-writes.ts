@@ -36,6 +36,21 @@ const COLUMNS = [
 /** An SQL condition: the row `r` is of the member of the update `w`. */
 export const OF_MEMBER = 'r.project_id = $1 AND r.group_id = w.group_id AND r.user_id = w.user_id';
 
+/** Parts of a WITH clause that set the location of the region of each row of `rows`, with its pairs, at the time in the column `at`. */
+export const locationWrites = (rows: string, at: string) => `
+  put AS (
+    INSERT INTO durable_presence (project_id, group_id, user_id, region_hash, region, location_hash, location, updated_at)
+    SELECT $1, group_id, user_id, region_hash, region, location_hash, location, ${at} FROM ${rows}
+    ON CONFLICT (project_id, group_id, user_id, region_hash) DO UPDATE SET
+      location_hash = excluded.location_hash, location = excluded.location,
+      updated_at = excluded.updated_at),
+  pairs AS (
+    INSERT INTO durable_pairs (project_id, group_id, user_id, region_hash, pair_hash, pair_hashes, updated_at)
+    SELECT $1, w.group_id, w.user_id, w.region_hash, pair.hash, w.pairs, w.${at}
+    FROM ${rows} AS w CROSS JOIN LATERAL unnest(w.pairs) AS pair(hash)
+    ON CONFLICT (project_id, group_id, user_id, region_hash, pair_hash) DO UPDATE SET
+      pair_hashes = excluded.pair_hashes, updated_at = excluded.updated_at)`;
+
 /**
  * Sets locations of different members, with their pairs, where the user is eligible. It locks the memberships, so that a
  * transaction that ends one waits and finds the location. With bounds, a location is set only within them,
@@ -85,18 +100,7 @@ const PUT = `
     SELECT w.number, w.group_id, w.user_id, w.region_hash, w.region, w.location_hash, w.location, w.location_before, w.pairs,
       w.at, w.actor, w.request_id, w.change, counted.locations, counted.bytes, counted.latest_at, counted.counted_at
     FROM counted JOIN wanted w ON w.group_id = counted.group_id AND w.user_id = counted.user_id),
-  put AS (
-    INSERT INTO durable_presence (project_id, group_id, user_id, region_hash, region, location_hash, location, updated_at)
-    SELECT $1, group_id, user_id, region_hash, region, location_hash, location, latest_at FROM applied
-    ON CONFLICT (project_id, group_id, user_id, region_hash) DO UPDATE SET
-      location_hash = excluded.location_hash, location = excluded.location,
-      updated_at = excluded.updated_at),
-  pairs AS (
-    INSERT INTO durable_pairs (project_id, group_id, user_id, region_hash, pair_hash, pair_hashes, updated_at)
-    SELECT $1, w.group_id, w.user_id, w.region_hash, pair.hash, w.pairs, w.latest_at
-    FROM applied w CROSS JOIN LATERAL unnest(w.pairs) AS pair(hash)
-    ON CONFLICT (project_id, group_id, user_id, region_hash, pair_hash) DO UPDATE SET
-      pair_hashes = excluded.pair_hashes, updated_at = excluded.updated_at),
+  ${locationWrites('applied', 'latest_at')},
   gone AS (
     DELETE FROM durable_pairs t USING ${listed('applied.*', 'applied')}
     WHERE t.project_id = w.project_id AND t.group_id = w.group_id AND t.user_id = w.user_id AND t.region_hash = w.region_hash
