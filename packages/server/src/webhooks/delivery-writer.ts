@@ -43,12 +43,12 @@ export class DeliveryWriter {
   }
 
   /** @throws ServiceError 410 where changes after the position were removed */
-  async compose(webhook: Webhook, filter: WebhookFilter, from: StoredPosition): Promise<Composed> {
+  async compose(webhook: Webhook, requests: WebhookFilter, from: StoredPosition): Promise<Composed> {
     let position: ChangeStart = from;
     let isOutdated = false;
     for (let searched = 1; ; searched += 1) {
       const chunk = await this.#read(webhook.project, position);
-      const selected = select(chunk, webhook, filter);
+      const selected = select(chunk, webhook, requests);
       isOutdated ||= selected.isOutdated;
       position = selected.end;
       const { texts } = selected;
@@ -76,13 +76,13 @@ interface Selected {
 }
 
 /** The changes of a chunk that a webhook requests, as many as one delivery has. */
-function select({ found, position }: ChangeChunk, webhook: Webhook, filter: WebhookFilter): Selected {
+function select({ found, position }: ChangeChunk, webhook: Webhook, requests: WebhookFilter): Selected {
   const texts: string[] = [];
   let bytes = 0;
   let isOutdated = false;
   for (const each of found) {
     if ('webhook' in each.change && each.change.webhook === webhook.id) isOutdated = true;
-    if (!filter.matches(each.change.type, each.record.position)) continue;
+    if (!requests(each.change.type, each.record.position)) continue;
     const text = presentChange(each);
     const size = Buffer.byteLength(text);
     texts.push(text);

@@ -3,7 +3,7 @@ import { BY_SERVICE } from '../core/changes/origins.ts';
 import type { StoreWrites } from '../core/changes/store-writes.ts';
 import type { Clock } from '../core/clock.ts';
 import { ServiceError } from '../core/service-error.ts';
-import { WebhookFilter } from '../core/webhooks/webhook-filter.ts';
+import { type WebhookFilter, webhookFilter } from '../core/webhooks/webhook-filter.ts';
 import type { ClaimedWebhook, FixedDelivery, StoredPosition, WebhookStep } from '../store/ports/webhooks.ts';
 import type { Store } from '../store/store.ts';
 import { type AttemptOutcome, type AttemptSender, Connection } from './attempt-sender.ts';
@@ -50,7 +50,7 @@ export class WebhookRun {
     this.webhook = webhook;
     this.#leasedUntil = leasedUntil;
     this.#parts = parts;
-    this.#filter = new WebhookFilter(webhook);
+    this.#filter = webhookFilter(webhook);
     this.#delivery = webhook.delivery;
     this.#position = typeof webhook.start === 'string' ? { position: 0, index: 0 } : webhook.start;
     this.#movedAt = performance.now();

@@ -11,7 +11,7 @@ import type { Clock } from '../clock.ts';
 import { requireFound, webhookNotFound } from '../errors.ts';
 import { ServiceError } from '../service-error.ts';
 import { requiredToCreate } from '../validation-error.ts';
-import { WebhookFilter } from './webhook-filter.ts';
+import { webhookFilter } from './webhook-filter.ts';
 import { newWebhookSecret } from './webhook-secret.ts';
 
 /** How many chunks of the record are searched for waiting changes: some 50,000 records. */
@@ -147,7 +147,7 @@ export class WebhookService {
 
   /** Where changes were removed, also meanwhile, those that are left are counted. */
   async #countWaiting(project: ProjectKey, webhook: WebhookRecord): Promise<number> {
-    const filter = new WebhookFilter(webhook);
+    const requests = webhookFilter(webhook);
     const { start } = webhook;
     let from: ChangeStart | null = start === 'lost' ? null : start;
     let waiting = 0;
@@ -158,8 +158,7 @@ export class WebhookService {
         [from, waiting] = [null, 0];
         continue;
       }
-      for (const { change, record } of chunk.found)
-        if (filter.matches(change.type, record.position)) waiting += 1;
+      for (const { change, record } of chunk.found) if (requests(change.type, record.position)) waiting += 1;
       if (chunk.isEnd || waiting >= limits.WEBHOOK_BEHIND_MAX) break;
       from = chunk.position;
     }
