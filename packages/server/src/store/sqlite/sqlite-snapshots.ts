@@ -29,7 +29,7 @@ const IDLE_LIMIT_MS = 30_000;
 const TOTAL_LIMIT_MS = 5 * 60_000;
 
 /** A snapshot for one reader, until it is released, left idle, or too old. */
-export class LongRead {
+export class LongRead implements Disposable {
   readonly #pool: SnapshotPool;
   readonly #idle: NodeJS.Timeout;
   readonly #total: NodeJS.Timeout;
@@ -61,6 +61,10 @@ export class LongRead {
     clearTimeout(this.#total);
     if (this.#snapshot !== null) this.#pool.release(this.#snapshot);
     this.#snapshot = null;
+  }
+
+  [Symbol.dispose](): void {
+    this.release();
   }
 }
 

@@ -84,7 +84,7 @@ async function findLarge(
   id: string,
 ): Promise<GroupRecord | null> {
   using unfinished = new DisposableStack();
-  const longRead = unfinished.adopt(await LongRead.begin(snapshots), (read) => read.release());
+  const longRead = unfinished.use(await LongRead.begin(snapshots));
   const row = longRead.prepare(FIND).get(project, id);
   if (row === undefined) return null;
   unfinished.move();
@@ -117,12 +117,8 @@ async function* listFromSnapshot(
   project: ProjectKey,
   request: PageRequest,
 ): AsyncGenerator<Page, void, void> {
-  const longRead = await LongRead.begin(snapshots);
-  try {
-    yield* pagesOf(longRead, LIST, project, request);
-  } finally {
-    longRead.release();
-  }
+  using longRead = await LongRead.begin(snapshots);
+  yield* pagesOf(longRead, LIST, project, request);
 }
 
 /** The pages of a list, each in an event-loop tick of its own. */
