@@ -1,6 +1,7 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Broker } from '../../broker/broker.ts';
+import { failuresOf } from '../../concurrency/failures-of.ts';
 import type { PresenceStore } from '../../presence/presence-store.ts';
 import { type Change, changesProfile } from '../../store/changes/changes.ts';
 import type { Store } from '../../store/store.ts';
@@ -137,8 +138,8 @@ async function endInTicks(
 ): Promise<void> {
   const errors: unknown[] = [];
   for (const some of slices(departures, atOnce)) {
-    const failed = (await Promise.allSettled(some.map(end))).filter(({ status }) => status === 'rejected');
-    errors.push(...(failed as PromiseRejectedResult[]).map(({ reason }) => reason));
+    const failed = failuresOf(await Promise.allSettled(some.map(end)));
+    errors.push(...failed);
     if (failed.length === some.length) break;
     await nextIteration();
   }
@@ -200,9 +201,8 @@ async function watchedGroupsOf(
 }
 
 async function allDone({ log }: FollowUpParts, work: readonly Promise<void>[]): Promise<void> {
-  const failures = (await Promise.allSettled(work)).filter(({ status }) => status === 'rejected');
-  const errors = (failures as PromiseRejectedResult[]).flatMap(({ reason }) =>
-    reason instanceof AggregateError ? reason.errors : [reason],
+  const errors = failuresOf(await Promise.allSettled(work)).flatMap((error) =>
+    error instanceof AggregateError ? (error.errors as unknown[]) : [error],
   );
   if (errors.length === 0) return;
   // One log line for all: a user may leave thousands of groups at once.

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
+import { failuresOf } from '../../concurrency/failures-of.ts';
 import { PROCESS_CLOCK_TOLERANCE_MS } from '../../values/clock-tolerance.ts';
 import type { Json } from '../../values/json.ts';
 import { slices } from '../../values/slices.ts';
@@ -231,8 +232,4 @@ function entryText({ project, groupId }: PresenceScope, id: string, madeAt: numb
 export function readEntry(text: string): { scope: PresenceScope; id: string; madeAt: number } {
   const [project, groupId, id, madeAt] = JSON.parse(text);
   return { scope: { project, groupId }, id, madeAt };
-}
-
-function failuresOf(results: readonly PromiseSettledResult<unknown>[]): unknown[] {
-  return results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
 }
