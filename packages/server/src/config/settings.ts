@@ -31,7 +31,7 @@ export type SettingSource = { readonly name: SettingName } & (
  * The source of each setting: a flag wins, and an empty variable counts as absent.
  * @throws SettingsError where a variable and its file variable are both set
  */
-export function settingSources(environment: Environment, flags: FlagTexts = {}): SettingSource[] {
+export function settingSources(environment: Environment, flags: FlagTexts): SettingSource[] {
   return SETTING_NAMES.map((name) => settingSource(name, environment, flags));
 }
 

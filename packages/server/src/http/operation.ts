@@ -28,7 +28,7 @@ export interface Callers {
 
 export type TokenKind = keyof Callers;
 
-export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
+type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
 
 /** A chapter of the API description. */
 export interface Tag {
@@ -98,7 +98,7 @@ interface Upgrade {
 }
 
 /** What a PUT needs where it creates. Which fields are missing depends on the resource being there. */
-export interface Creation<E> {
+interface Creation<E> {
   readonly required: RequiredFields;
   exists(exchange: E, services: HttpServices): Promise<boolean>;
 }

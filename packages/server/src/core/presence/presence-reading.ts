@@ -19,7 +19,7 @@ import { groupNotFound, userNotFound } from '../errors.ts';
 import { NO_PROFILE, readProfiles } from '../roster/user-profiles.ts';
 
 /** The presence of one user in one group: the ephemeral locations, and the latest durable one. */
-export interface Presence {
+interface Presence {
   readonly userId: string;
   readonly locations: readonly Json[];
   /** Where data are requested: those of each location. */

@@ -1,7 +1,7 @@
 import { TaskWorker } from '../../concurrency/task-worker.ts';
 import { WorkerPool } from '../../concurrency/worker-pool.ts';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
-import { StoreTimings } from '../store-timings.ts';
+import type { StoreTimings } from '../store-timings.ts';
 import { fromThreadFailure } from '../worker-threads/thread-failure.ts';
 import { transferableOf } from '../worker-threads/transferable.ts';
 import { storeClosed } from './connections/postgres-pool.ts';
@@ -38,7 +38,7 @@ export class LargeWrites {
   readonly #underWay = new Set<Promise<unknown>>();
   #isClosed = false;
 
-  constructor(options: WriteThreadOptions, timings = new StoreTimings('postgresql')) {
+  constructor(options: WriteThreadOptions, timings: StoreTimings) {
     this.#timings = timings;
     this.#pool = new WorkerPool(() => new TaskWorker(THREAD, died, options), {
       permits: MOST_THREADS,

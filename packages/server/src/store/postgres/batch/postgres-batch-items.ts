@@ -20,7 +20,7 @@ type Item<Field extends string> = { readonly [field in Field]?: string | null };
 const DEFAULTS: { readonly [field: string]: string } = { status: 'active', metadata: '{}' };
 
 /** All items of a batch with one ID, in order. '' stands for a value that is cleared. */
-export class Items<Field extends string> {
+class Items<Field extends string> {
   readonly id: string;
   readonly #fields: readonly Field[];
   readonly #items: readonly Item<Field>[];

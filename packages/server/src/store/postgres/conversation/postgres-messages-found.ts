@@ -48,7 +48,7 @@ export const READ_UNKNOWN_USERS = `
     SELECT w.id, w.ordinal FROM unnest($2::text[]) WITH ORDINALITY AS w(id, ordinal)
     WHERE (SELECT 1 FROM users u WHERE u.project_id = $1 AND u.id = w.id) IS NULL) AS unknown`;
 
-export interface Found {
+interface Found {
   readonly threadNo: number | null;
   readonly groupStatus: Status | null;
   readonly authorStatus: Status | null;
