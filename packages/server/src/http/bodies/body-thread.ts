@@ -1,5 +1,5 @@
 /** A thread that parses and checks large bodies, one at a time. */
-import { type MessagePort, parentPort } from 'node:worker_threads';
+import { serveTasks } from '../../concurrency/serve-tasks.ts';
 import { transferable } from '../../store/worker-threads/transferable.ts';
 import { type BodyTask, type FromBodyThread, readLargeBody } from './body-reading.ts';
 
@@ -14,12 +14,4 @@ function read(task: BodyTask): FromBodyThread {
 const buffersOf = (reading: FromBodyThread): ArrayBuffer[] =>
   reading.type === 'read' ? transferable(...Object.values(reading.lists).map(({ bytes }) => bytes)) : [];
 
-function serve(port: MessagePort): void {
-  port.on('message', (task: BodyTask) => {
-    const reading = read(task);
-    port.postMessage(reading, buffersOf(reading));
-  });
-}
-
-if (parentPort === null) throw new Error('this module runs on a worker thread');
-serve(parentPort);
+serveTasks(read, { transferOf: buffersOf });

@@ -28,8 +28,6 @@ export interface LargeWrite {
   readonly parameters: readonly unknown[];
 }
 
-export type ToWriteThread = LargeWrite | 'close';
-
 /** `isAway`: the server gave no answer at all. */
 export type FromWriteThread =
   | { readonly outcome: unknown }

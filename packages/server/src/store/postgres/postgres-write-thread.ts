@@ -1,6 +1,7 @@
 /** A thread for large writes: reads, checks and applies one at a time, on connections of its own. */
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
 import { DatabaseError } from 'pg';
+import { serveTasks } from '../../concurrency/serve-tasks.ts';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import { toThreadFailure } from '../worker-threads/thread-failure.ts';
 import { applyBatch } from './batch/postgres-batch.ts';
@@ -10,7 +11,6 @@ import type {
   FromWriteThread,
   LargeWrite,
   LargeWriteMethods,
-  ToWriteThread,
   WriteThreadOptions,
 } from './postgres-write-protocol.ts';
 import { deleteGroup, deleteUser } from './roster/postgres-deletions.ts';
@@ -23,7 +23,18 @@ const LOCK_WAIT_MS = 2_000;
 /** A thread of a busy machine may take ten seconds to work out what a batch of millions of members is to write. */
 const IDLE_IN_TRANSACTION_MS = 60_000;
 
-async function replyTo(methods: LargeWriteMethods, write: LargeWrite): Promise<FromWriteThread> {
+const { url } = workerData as WriteThreadOptions;
+const own = { poolSize: CONNECTIONS, idleInTransactionMs: IDLE_IN_TRANSACTION_MS };
+const database = new PostgresDatabase({ ...parsePostgresUrl(url), ...own }, LOCK_WAIT_MS);
+const methods: LargeWriteMethods = {
+  applyBatch: (...parameters) => applyBatch(database, ...parameters),
+  putGroup: (...parameters) => putGroup(database, ...parameters),
+  deleteGroup: (...deletion) => deleteGroup(database, deletion),
+  changeMembers: (...parameters) => changeMembers(database, ...parameters),
+  deleteUser: (...deletion) => deleteUser(database, deletion),
+};
+
+async function apply(write: LargeWrite): Promise<FromWriteThread> {
   const method = methods[write.name] as (...parameters: readonly unknown[]) => Promise<unknown>;
   try {
     return { outcome: await method(...write.parameters) };
@@ -33,22 +44,4 @@ async function replyTo(methods: LargeWriteMethods, write: LargeWrite): Promise<F
   }
 }
 
-function serve(port: MessagePort, { url }: WriteThreadOptions): void {
-  const own = { poolSize: CONNECTIONS, idleInTransactionMs: IDLE_IN_TRANSACTION_MS };
-  const database = new PostgresDatabase({ ...parsePostgresUrl(url), ...own }, LOCK_WAIT_MS);
-  const methods: LargeWriteMethods = {
-    applyBatch: (...parameters) => applyBatch(database, ...parameters),
-    putGroup: (...parameters) => putGroup(database, ...parameters),
-    deleteGroup: (...deletion) => deleteGroup(database, deletion),
-    changeMembers: (...parameters) => changeMembers(database, ...parameters),
-    deleteUser: (...deletion) => deleteUser(database, deletion),
-  };
-  port.on('message', async (message: ToWriteThread) => {
-    if (message !== 'close') return port.postMessage(await replyTo(methods, message));
-    await database.close();
-    port.close();
-  });
-}
-
-if (parentPort === null) throw new Error('this module runs on a worker thread');
-serve(parentPort, workerData as WriteThreadOptions);
+serveTasks(apply, { close: () => database.close() });

@@ -1,7 +1,8 @@
 /** The checkpointer's thread: copies the write-ahead log into the store's file while the writer's thread goes on. */
 import { fdatasyncSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
+import { serveTasks } from '../../../concurrency/serve-tasks.ts';
 import { changedFiles, type FileIdentities } from './sqlite-files.ts';
 
 export interface CheckpointerOptions {
@@ -25,17 +26,10 @@ function copyLog({ file, files, descriptor }: CheckpointerOptions): void {
   fdatasyncSync(descriptor);
 }
 
-function serve(port: MessagePort, options: CheckpointerOptions): void {
-  port.on('message', (message: 'copy' | 'close') => {
-    if (message === 'close') return port.close();
-    try {
-      copyLog(options);
-    } catch {
-      // A full disk, for example. The log retains what is in it, and the writer copies it or tries again later.
-    }
-    port.postMessage('copied');
-  });
-}
-
-if (parentPort === null) throw new Error('this module runs on a worker thread');
-serve(parentPort, workerData as CheckpointerOptions);
+serveTasks((_task: 'copy') => {
+  try {
+    copyLog(workerData as CheckpointerOptions);
+  } catch {
+    // A full disk, for example. The log retains what is in it, and the writer copies it or tries again later.
+  }
+});
