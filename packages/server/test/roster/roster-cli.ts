@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import type { Readable, Writable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
+import type { ChangeCounts } from '@rollcall/protocol';
 import { runHere } from '../cli/run-here.ts';
 import { LAUNCHER } from '../support/launcher.ts';
 import type { Project } from '../support/project-client.ts';
@@ -79,21 +80,15 @@ export const flagsOf = ({ url, token }: Project) => ['--url', url, '--token', to
 export interface SyncJson {
   readonly dry_run: boolean;
   readonly complete: boolean;
-  readonly users: Counts;
-  readonly groups: Counts;
-  readonly threads: Counts;
-  readonly messages: Counts;
+  readonly users: ChangeCounts;
+  readonly groups: ChangeCounts;
+  readonly threads: ChangeCounts;
+  readonly messages: ChangeCounts;
   readonly refused: number;
   readonly seconds: number;
 }
 
-interface Counts {
-  readonly created: number;
-  readonly updated: number;
-  readonly unchanged: number;
-}
-
-export const counts = (created: number, updated = 0, unchanged = 0): Counts => ({
+export const counts = (created: number, updated = 0, unchanged = 0): ChangeCounts => ({
   created,
   updated,
   unchanged,

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { applied, batch, type Counts, projectWithBoth } from '../support/batch-client.ts';
+import type { ChangeCounts } from '@rollcall/protocol';
+import { applied, batch, projectWithBoth } from '../support/batch-client.ts';
 import { buildGroup, buildIds, buildUser } from '../support/build.ts';
 import { expectDone, expectError, expectNotFound, expectOk } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
 
 const server = oneServer();
 
-const NONE: Counts = { created: 0, updated: 0, unchanged: 0 };
-const counts = (changed: Partial<Counts>): Counts => ({ ...NONE, ...changed });
+const NONE: ChangeCounts = { created: 0, updated: 0, unchanged: 0 };
+const counts = (changed: Partial<ChangeCounts>): ChangeCounts => ({ ...NONE, ...changed });
 
 describe('POST /v1/batch applies', () => {
   test('POST /v1/batch creates new IDs, and the answer counts and names them', async () => {

@@ -1,19 +1,14 @@
 /** Batches of one project. */
+import type { ChangeCounts } from '@rollcall/protocol';
 import { expectOk } from './expect.ts';
 import type { OneServer } from './one-server.ts';
 import type { Project } from './project-client.ts';
 
-export interface Counts {
-  readonly created: number;
-  readonly updated: number;
-  readonly unchanged: number;
-}
-
 interface Done {
   readonly success: boolean;
   readonly message: string;
-  readonly users: Counts;
-  readonly groups: Counts;
+  readonly users: ChangeCounts;
+  readonly groups: ChangeCounts;
 }
 
 export const batch = (project: Project, body: unknown, query = '') => project.post(`/v1/batch${query}`, body);
