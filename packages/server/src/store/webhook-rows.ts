@@ -115,7 +115,19 @@ export function webhookUpdate(before: WebhookFields, write: StoredWebhookWrite):
 interface LeasedWebhook {
   readonly version: number;
   readonly pastTypes: string;
+  readonly url: string;
+  readonly status: string;
+  readonly failures: number;
 }
+
+/** The columns of a {@link LeasedWebhook}. */
+export const LEASED_WEBHOOK = columnsOf<LeasedWebhook>({
+  version: 'version',
+  pastTypes: 'past_types',
+  url: 'url',
+  status: 'status',
+  failures: 'failures',
+});
 
 /** What a step does to the rows of its webhook. */
 export interface StepPlan {
@@ -129,12 +141,17 @@ export interface StepPlan {
 }
 
 /**
- * A webhook that was written since it was claimed keeps its position, status and time, as the write left them: a failure at its
- * old URL is none of the new one. Only what was acknowledged counts. The lease ends, unless the webhook has more to report.
+ * A webhook that was written since it was claimed keeps its position, as the write left it, and what was acknowledged counts. A
+ * failure counts too, unless the write began anew: a failure at the old URL is none of the new one. The lease ends, unless the
+ * webhook has more to report.
  */
-export function planStep(id: string, { version, pastTypes }: LeasedWebhook, step: WebhookStep): StepPlan {
-  const isCurrent = version === step.version;
-  const { moved, next, failed, isFailing }: Partial<WebhookStep> = isCurrent ? step : {};
+export function planStep(id: string, leased: LeasedWebhook, step: WebhookStep): StepPlan {
+  const { pastTypes } = leased;
+  const isCurrent = leased.version === step.version;
+  const { moved, next }: Partial<WebhookStep> = isCurrent ? step : {};
+  const isSameTarget =
+    leased.url === step.url && leased.status === 'active' && leased.failures === step.failures;
+  const { failed, isFailing }: Partial<WebhookStep> = isSameTarget ? step : {};
   const isReleased =
     step.isReleased === true ||
     step.isFailing === true ||

@@ -155,6 +155,19 @@ for (const code of [410, 503])
     assert.equal((await webhook(project, 'w')).status, 'active');
   });
 
+for (const [write, send] of [
+  ['new types', ({ project }: Case) => project.put('/v1/webhooks/w', { types: ['user.*', 'group.*'] })],
+  ['a new secret', ({ project }: Case) => project.post('/v1/webhooks/w/rotate-secret', {})],
+] as const)
+  test(`an answer of 410 ends a webhook at once also where it gets ${write} meanwhile`, async () => {
+    const each = await underWay();
+    assert.equal((await send(each)).status, 200);
+    each.receiver.answer = status(410);
+    await each.answer(410);
+    await until('failing', async () => (await webhook(each.project, 'w')).status === 'failing');
+    assert.equal(each.receiver.received.length, 1);
+  });
+
 /** The same project with a token of the clock's time: a token is good for a day. */
 const renewed = ({ url, id, secret }: Project): Project =>
   closed(new Project(url, id, secret, jwt({ project_id: id, iat: seconds(clock.now()) }, secret)));

@@ -1,7 +1,7 @@
 import { limits } from '@rollcall/protocol';
 import type { WebhookStep, WebhookStore } from '../../ports/webhooks.ts';
-import { ATTEMPT, LEASE_LOST, planStep, type StepPlan } from '../../webhook-rows.ts';
-import type { Call } from '../connections/postgres-connection.ts';
+import { ATTEMPT, LEASE_LOST, LEASED_WEBHOOK, planStep, type StepPlan } from '../../webhook-rows.ts';
+import type { Call, Row } from '../connections/postgres-connection.ts';
 import type { OnDatabase } from '../connections/postgres-database.ts';
 import { recordCalls } from '../postgres-changes.ts';
 import { ALIVE, assertAlive } from '../postgres-row-writes.ts';
@@ -9,7 +9,7 @@ import { ALIVE, assertAlive } from '../postgres-row-writes.ts';
 const LEASED = 'project_id = $1 AND id = $2';
 
 const LOCK_LEASED = `
-  WITH found AS (SELECT version, past_types FROM webhooks WHERE ${LEASED} AND lease = $3 FOR UPDATE)
+  WITH found AS (SELECT ${LEASED_WEBHOOK.sql} FROM webhooks WHERE ${LEASED} AND lease = $3 FOR UPDATE)
   SELECT ${ALIVE}, found.* FROM (SELECT 1) one LEFT JOIN found ON TRUE`;
 
 export const LOG_ATTEMPT = `
@@ -47,11 +47,12 @@ export const advanceWebhook: OnDatabase<WebhookStore['advance']> = (
 ) =>
   database.transaction({ project }, async (transaction) => {
     const [[row]] = await transaction.run([LOCK_LEASED, project, id, lease]);
-    const [alive, version, pastTypes] = row as [boolean, number | null, string];
+    const [alive, ...columns] = row as Row;
     assertAlive(alive);
-    if (version === null) return LEASE_LOST;
-    const plan = planStep(id, { version, pastTypes }, step);
-    const calls = [...callsOf(step, plan, pastTypes)];
+    if (columns[0] === null) return LEASE_LOST;
+    const leased = LEASED_WEBHOOK.toRecord(columns);
+    const plan = planStep(id, leased, step);
+    const calls = [...callsOf(step, plan, leased.pastTypes)];
     await transaction.commit([
       ...calls.map(([sql, ...parameters]): Call => [sql, project, id, ...parameters]),
       ...recordCalls(project, plan.outcome.changes, context),

@@ -1,16 +1,15 @@
 import { limits } from '@rollcall/protocol';
-import { ATTEMPT, LEASE_LOST, planStep } from '../../webhook-rows.ts';
+import { ATTEMPT, LEASE_LOST, LEASED_WEBHOOK, planStep } from '../../webhook-rows.ts';
 import type { SqliteConnection } from '../sqlite-connection.ts';
 import type { Writes } from '../sqlite-methods.ts';
 
 type Steps = Pick<Writes<'webhooks'>, 'log' | 'advance'>;
-type LeasedRow = [version: number, pastTypes: string];
 
 const LEASED = 'project_no = ?1 AND id = ?2';
 
 /** What the holder of a lease reports, on the writer's thread. */
 export function webhookSteps({ prepare }: SqliteConnection): Steps {
-  const find = prepare<LeasedRow>(`SELECT version, past_types FROM webhooks WHERE ${LEASED} AND lease = ?3`);
+  const find = prepare(`SELECT ${LEASED_WEBHOOK.sql} FROM webhooks WHERE ${LEASED} AND lease = ?3`);
   const takeNumber = prepare<[number: number]>(
     `UPDATE webhooks SET attempts = attempts + 1 WHERE ${LEASED} RETURNING attempts`,
   );
@@ -49,10 +48,9 @@ export function webhookSteps({ prepare }: SqliteConnection): Steps {
   return {
     log,
     advance(project, id, lease, step) {
-      const row = find.get(project, id, lease);
-      if (row === undefined) return LEASE_LOST;
-      const [version, pastTypes] = row;
-      const plan = planStep(id, { version, pastTypes }, step);
+      const leased = LEASED_WEBHOOK.toFound(find.get(project, id, lease));
+      if (leased === null) return LEASE_LOST;
+      const plan = planStep(id, leased, step);
       const { moved, next, failed, isFailing, pastTypes: left } = plan;
       if (step.attempt !== undefined) log(project, id, step.attempt);
       if (step.acknowledged === true) {
@@ -60,7 +58,7 @@ export function webhookSteps({ prepare }: SqliteConnection): Steps {
         deleteDelivery.run(project, id);
       }
       if (moved !== undefined) move.run(project, id, moved.position, moved.index, left);
-      else if (left !== pastTypes) setPastTypes.run(project, id, left);
+      else if (left !== leased.pastTypes) setPastTypes.run(project, id, left);
       if (next !== undefined) {
         insertDelivery.run(project, id, next.end.position, next.end.index, next.body);
         setDelivery.run(project, id, next.id);
