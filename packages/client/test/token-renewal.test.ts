@@ -80,6 +80,45 @@ describe('the renewal of a token', () => {
     );
   });
 
+  for (const [what, event, answerMs, leastMs] of [
+    ['without the time that is left, every ten seconds', {}, 0, RENEW_AGAIN_MS],
+    ['with no time left, every second', { in: 0 }, 0, 1_000],
+    ['that comes late, ten seconds after its answer', { in: 60 }, 9_000, 19_000],
+  ] as const) {
+    test(`after an event of the end of a token ${what}, at most, another token is requested`, async (context) => {
+      let nowMs = 0;
+      const requestedAt: number[] = [];
+      const token = async () => {
+        requestedAt.push(nowMs);
+        if (requestedAt.length > 1) await new Promise((resolve) => setTimeout(resolve, answerMs));
+        return 'a.b.c';
+      };
+      const script: SocketScript = (frame) => {
+        accept(frame);
+        if (frame.op === 'auth') frame.send({ event: 'expiring', ...event });
+        return false;
+      };
+      await withScriptedSocket(
+        script,
+        async ({ client }) => {
+          context.mock.method(performance, 'now', () => nowMs);
+          context.mock.timers.enable({ apis: ['setTimeout'] });
+          await client.presence.watch().next();
+          for (const count of [2, 3, 4]) {
+            await until(`token ${count} was requested`, () => {
+              nowMs += 100;
+              context.mock.timers.tick(100);
+              return requestedAt.length === count;
+            });
+          }
+          const [, , third = 0, fourth = 0] = requestedAt;
+          assert.ok(fourth - third >= leastMs, `${fourth - third} ms`);
+        },
+        { token, timeoutMs: 60_000 },
+      );
+    });
+  }
+
   test('a client that has one token alone sends it once, also when it ends soon', async (context) => {
     await withScriptedSocket(
       expiring,

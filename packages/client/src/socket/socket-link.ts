@@ -27,6 +27,7 @@ const NOT_LOGGED_IN = 4_408;
 const HTTP_MS = 300_000;
 const RENEW_AGAIN_MS = 10_000;
 /** How often the client checks that the connection is alive. */
+const RENEW_AGAIN_LEAST_MS = 1_000;
 const CHECK_MS = 25_000;
 
 /**
@@ -245,13 +246,16 @@ export class SocketLink {
 
   /** The token ends in so many seconds. One that has as little time left is not requested again at once, but twice until then. */
   #renew(seconds: number): void {
-    const againMs = Math.min(RENEW_AGAIN_MS, seconds * 333);
+    const againMs = Math.max(RENEW_AGAIN_LEAST_MS, Math.min(RENEW_AGAIN_MS, seconds * 333));
     const delayMs = Math.max(0, this.#renewedAt + againMs - performance.now());
     clearTimeout(this.#renewal);
     this.#renewal = setTimeout(async () => {
       this.#renewedAt = performance.now();
       try {
-        const token = await this.#transport.tokens.renew();
+        // The function can take long, so the delay begins with its answer.
+        const token = await this.#transport.tokens.renew().finally(() => {
+          this.#renewedAt = performance.now();
+        });
         if (token !== null) await this.#open?.request({ op: 'auth', token });
       } catch {
         // The token cannot be had now. The old one is good for some seconds.

@@ -45,6 +45,8 @@ const BURST_MS = 150 * FRAME_EVERY_MS;
 /** What waits for the opening, among the numbers of frames. */
 const OPENING = 0;
 const LATE = 'no answer in time';
+/** How long before the end of a token the server reports it, where it does not say. */
+const EXPIRING_S = 60;
 /** The reason where the client itself closed the socket. */
 export const CLOSED = 'the socket is closed';
 
@@ -159,18 +161,17 @@ export class Socket {
 
   #receive(text: string): void {
     if (this.#isOver) return;
-    const { ref, error, watch, event = '', id = '', data, in: seconds } = objectIn(text) as Answer;
+    const answer: Answer = objectIn(text);
+    const { ref, error, watch, event = '', id = '', data, in: seconds = EXPIRING_S } = answer;
     const pending = this.#pending.get(ref as number);
     if (watch !== undefined) {
       const onEvent = this.#watches.get(watch);
       if (event === 'ended') this.#watches.delete(watch);
       onEvent?.({ type: event === 'ended' ? 'error' : event, data, id });
-    } else if (event === 'expiring') this.#onExpiring(seconds as number);
+    } else if (event === 'expiring') this.#onExpiring(seconds);
     else if (error === undefined) pending?.resolve();
     else
-      pending?.reject(
-        errorIn(objectIn(text), 'error', error, { status: error === 'invalid_request' ? LIMITED : 0 }),
-      );
+      pending?.reject(errorIn(answer, 'error', error, { status: error === 'invalid_request' ? LIMITED : 0 }));
   }
 
   #finish(reason: string, code?: number): void {
