@@ -15,7 +15,8 @@ const RETRYABLE = /^(error|network|timeout|408|429|5..)$/;
 export const DELAY_MAX_MS = 86_400_000;
 /** A body, a path or headers that a gateway takes no better the next time. */
 const TOO_LARGE = /41[34]|431/;
-/** A 401 is about the token when it has `WWW-Authenticate` or one of these codes; CORS can hide the header. */
+/** A 401 is about the token when `WWW-Authenticate` names its kind, or with one of these codes; CORS can hide the header. */
+const BEARER = /bearer/i;
 const TOKEN_CODES = /_token$|_authorization_header$/;
 
 /** The codes that an error has in a body or an event: gateways have other words, such as `Forbidden`. */
@@ -70,7 +71,7 @@ export const errorOfResponse = ({ status, headers }: Response, body: string): Ro
       status,
       requestId: headers.get('x-request-id'),
       retryAfterMs: retryAfterMs(headers.get('retry-after')),
-      aboutToken: status === 401 && headers.has('www-authenticate'),
+      aboutToken: status === 401 && BEARER.test(headers.get('www-authenticate') as string),
     },
   );
 

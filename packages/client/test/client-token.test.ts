@@ -78,6 +78,35 @@ describe('the token of a client', () => {
     assert.equal(token.calls(), 2);
   });
 
+  const gateway =
+    (challenge: string): Script =>
+    ({ response }) =>
+      response.writeHead(401, { 'www-authenticate': challenge }).end('<h1>Unauthorized</h1>');
+
+  test('a 401 of a gateway that asks for a login of another kind does not request another token', async () => {
+    const token = counter();
+    await withClient(
+      gateway('Basic realm="staging"'),
+      async (rollcall) => {
+        isOf(await failure(rollcall.users.get('ada', { retries: 0 })), { status: 401, aboutToken: false });
+        assert.equal(token.calls(), 1);
+      },
+      { token },
+    );
+  });
+
+  test('a gateway that rejects every token gets two of them for a call', async () => {
+    const token = counter();
+    await withClient(
+      gateway('Bearer'),
+      async (rollcall, { received }) => {
+        isOf(await failure(rollcall.users.get('ada')), { status: 401, retryable: true, aboutToken: true });
+        assert.deepEqual([token.calls(), received.length], [2, 2]);
+      },
+      { token },
+    );
+  });
+
   test('a rejected token that is a string rejects the request at once', async () => {
     await withClient(accepts('another'), async (rollcall, { received }) => {
       isOf(await failure(rollcall.users.get('ada')), { code: 'invalid_project_token' });

@@ -99,8 +99,10 @@ export class Transport {
       try {
         return await this.#attempt(outgoing, signal, timeoutMs);
       } catch (error) {
-        const { retryable, retryAfterMs = 0 } = error as RollcallError;
-        if (!retryable || failures >= maxRetries || retryAfterMs > RETRY_AFTER_MAX_MS) throw error;
+        const { retryable, aboutToken, retryAfterMs = 0 } = error as RollcallError;
+        // A gateway has rejected the next token too: another one would not help now.
+        if (!retryable || aboutToken || failures >= maxRetries || retryAfterMs > RETRY_AFTER_MAX_MS)
+          throw error;
         await pause(
           Math.max(retryAfterMs, backoffMs(failures, FIRST_RETRY_MS, RETRY_DELAY_MAX_MS)),
           signal,
