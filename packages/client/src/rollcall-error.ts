@@ -98,7 +98,7 @@ export function objectIn(text: string): Readonly<Record<string, unknown>> {
 
 /** `Retry-After` in seconds or as a date. Some gateways send a fraction, which would be a date to the parser. */
 function retryAfterMs(header: string | null): number | undefined {
-  if (header === null) return undefined;
-  const ms = Number(header) >= 0 ? Number(header) * 1_000 : Date.parse(header) - Date.now();
+  const seconds = Number.parseFloat(header as string);
+  const ms = seconds >= 0 ? seconds * 1_000 : Date.parse(header as string) - Date.now();
   return Number.isFinite(ms) ? Math.min(Math.max(0, ms), DELAY_MAX_MS) : undefined;
 }

@@ -9,16 +9,17 @@ import {
   type ScriptedServer,
   withScriptedClient,
 } from './support/scripted-server.ts';
+import { withScriptedSocket } from './support/scripted-socket.ts';
 
 /** Makes this process a page: dispatches the lifecycle events of a browser. */
 const page = globalThis as unknown as Record<string, unknown>;
 let events: EventTarget;
 let listeners = 0;
-const document = { visibilityState: 'visible' };
+const document = { visibilityState: 'visible', prerendering: false };
 
 beforeEach(() => {
   events = new EventTarget();
-  document.visibilityState = 'visible';
+  Object.assign(document, { visibilityState: 'visible', prerendering: false });
   page.document = document;
   page.addEventListener = (type: string, listener: () => void) => {
     listeners += 1;
@@ -120,6 +121,41 @@ describe('an announcement of a page', () => {
       await server.arrived(2);
       assert.deepEqual(absences(server), [false, false]);
     });
+  });
+
+  test('an announcement of a page that is rendered before the user opens it begins when the page is shown', async () => {
+    await withPage(respondDone, async (rollcall, server) => {
+      Object.assign(document, { visibilityState: 'hidden', prerendering: true });
+      rollcall.presence.announce(A);
+      dispatch('pageshow');
+      // Both announcements share one queue, which is empty by then.
+      const other = rollcall.presence.announce({ ...A, location: { page: 'b' } });
+      await new Promise(setImmediate);
+      await other.leave();
+      assert.equal(server.received.length, 0);
+      // As in Chromium, where `prerendering` ends after the event.
+      setVisibility('visible');
+      await server.arrived(1);
+      assert.deepEqual(absences(server), [false]);
+    });
+  });
+
+  test('a page that is rendered before the user opens it opens its socket when it is shown', async () => {
+    await withScriptedSocket(
+      () => true,
+      async ({ client, of, opened }) => {
+        Object.assign(document, { visibilityState: 'hidden', prerendering: true });
+        const watching = client.presence.watch().next();
+        client.presence.announce({ location: A.location });
+        dispatch('pageshow');
+        await aWhile();
+        assert.equal(opened(), 0);
+        setVisibility('visible');
+        assert.equal((await watching).value?.type, 'snapshot');
+        await until('the user is present', () => of('present').length === 1);
+        assert.equal(opened(), 1);
+      },
+    );
   });
 
   test('an announcement ignores the events of the page after leave()', async () => {

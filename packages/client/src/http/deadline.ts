@@ -1,4 +1,4 @@
-import { listen } from '../listen.ts';
+import { onAbort } from '../listen.ts';
 import { DELAY_MAX_MS, RollcallError } from '../rollcall-error.ts';
 
 /** A signal of the caller's that may be absent. */
@@ -22,10 +22,9 @@ export class Deadline {
         ms,
       );
     for (const signal of signals) {
-      const onAbort = () =>
+      const fail = () =>
         this.fail(new RollcallError('aborted', 'request aborted', { cause: signal?.reason }));
-      this.#releases.push(listen(signal, 'abort', onAbort));
-      if (signal?.aborted) onAbort();
+      this.#releases.push(onAbort(signal, fail));
     }
   }
 
@@ -45,9 +44,8 @@ export class Deadline {
   /** The value, or the deadline's error if that comes first: for promises that take no signal. */
   race<T>(promise: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const onAbort = () => reject(this.signal.reason);
-      if (this.signal.aborted) onAbort();
-      promise.then(resolve, reject).finally(listen(this.signal, 'abort', onAbort));
+      const release = onAbort(this.signal, () => reject(this.signal.reason));
+      promise.then(resolve, reject).finally(release);
     });
   }
 

@@ -29,7 +29,7 @@ export const present = <Value>(record: Readonly<Record<string, Value | undefined
 export function queryString(query: Query): string {
   const texts = present(query).map(([name, value]) => [
     name,
-    typeof value === 'object' ? JSON.stringify(value) : String(value),
+    typeof value === 'string' ? value : JSON.stringify(value),
   ]);
   return texts.length > 0 ? `?${new URLSearchParams(texts)}` : '';
 }

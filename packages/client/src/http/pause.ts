@@ -6,6 +6,9 @@ import { type MaybeSignal, within } from './deadline.ts';
  */
 export const SETTLED_MS = 2_000;
 
+/** A longer `Retry-After` is not waited for: the call rejects, and the error names the delay. */
+export const RETRY_AFTER_MAX_MS = 30_000;
+
 /** Waits. @throws RollcallError `aborted` as soon as one of the signals aborts */
 export const pause = (ms: number, ...signals: MaybeSignal[]): Promise<void> =>
   within<void>(ms, signals, new Promise(() => {})).catch((error: RollcallError) => {

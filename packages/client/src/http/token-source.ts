@@ -22,8 +22,10 @@ export class TokenSource {
   /** @param timeoutMs how long the function may take */
   constructor(token: Token, timeoutMs: number) {
     this.#timeoutMs = timeoutMs;
-    if (typeof token === 'string') this.latest = token;
-    else this.#source = token;
+    if (typeof token === 'string') {
+      this.latest = token;
+      this.#current = Promise.resolve(token);
+    } else this.#source = token;
   }
 
   /** Concurrent calls share one call of the function. @throws RollcallError `network` or `timeout` */
@@ -38,7 +40,6 @@ export class TokenSource {
   }
 
   async #request(): Promise<string> {
-    if (this.#source === null) return this.latest as string;
     try {
       const token = await within(this.#timeoutMs, [], Promise.resolve().then(this.#source));
       if (typeof token !== 'string' || !TOKEN.test(token)) throw new Error('none was returned');

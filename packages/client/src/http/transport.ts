@@ -4,7 +4,7 @@ import type { SocketLink } from '../socket/socket-link.ts';
 import type { LoadStreams } from '../streams/http-stream.ts';
 import { Deadline, type MaybeSignal } from './deadline.ts';
 import { present, type Query, queryString } from './path.ts';
-import { backoffMs, pause } from './pause.ts';
+import { backoffMs, pause, RETRY_AFTER_MAX_MS } from './pause.ts';
 import { type Token, TokenSource } from './token-source.ts';
 
 /** How to reach the server, and with which token. */
@@ -52,8 +52,6 @@ const TIMEOUT_MS = 10_000;
 const RETRIES = 2;
 const FIRST_RETRY_MS = 200;
 const RETRY_DELAY_MAX_MS = 10_000;
-/** A longer `Retry-After` is not waited for: the call rejects, and the error names the delay. */
-const RETRY_AFTER_MAX_MS = 30_000;
 
 /** Sends requests, with tokens, timeouts and retries. `close()` aborts all of them. */
 export class Transport {
@@ -185,20 +183,15 @@ function requestInit({ method, body, headers }: Outgoing, token: string | undefi
   const all: Record<string, string | undefined> = {
     accept: 'application/json',
     authorization: token && `Bearer ${token}`,
-    'content-type': body === undefined ? undefined : 'application/json',
+    'content-type': body ? 'application/json' : undefined,
     ...headers,
   };
-  return {
-    method,
-    headers: Object.fromEntries(present(all)),
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  };
+  return { method, headers: Object.fromEntries(present(all)), body: JSON.stringify(body) };
 }
 
 function bodyOf(text: string): unknown {
-  if (text === '') return null;
   try {
-    return JSON.parse(text);
+    return JSON.parse(text || 'null');
   } catch (cause) {
     throw new RollcallError('network', 'the response is not JSON: is this Rollcall?', {
       cause,

@@ -142,7 +142,7 @@ export class AnnouncedLocations {
   }
 
   #renew(isAffected: (wanted: AnnouncedLocation) => boolean): void {
-    for (const announcer of [...this.#announcers.keys()])
+    for (const announcer of this.#announcers.keys())
       if (announcer.wanted && isAffected(announcer.wanted)) announcer.renew();
   }
 }

@@ -1,6 +1,6 @@
-import { backoffMs } from '../http/pause.ts';
-import { listen } from '../listen.ts';
-import { isPageHidden, onPage } from '../page-life.ts';
+import { backoffMs, RETRY_AFTER_MAX_MS } from '../http/pause.ts';
+import { onAbort } from '../listen.ts';
+import { isPageHidden, isPagePrerendered, onPage } from '../page-life.ts';
 import type { Location } from '../protocol.ts';
 import { DELAY_MAX_MS, type RollcallError } from '../rollcall-error.ts';
 import type { AnnouncedLocation } from './announced-location.ts';
@@ -29,7 +29,6 @@ const FIRST_RETRY_MS = 1_000;
 /** After so many failures, or when `Retry-After` is longer than the maximum, a presence that expires is left to expire. */
 const LEAVE_ATTEMPTS = 3;
 const LEAVE_FIRST_RETRY_MS = 200;
-const LEAVE_RETRY_AFTER_MAX_MS = 30_000;
 
 /**
  * Announces a user at a location until `leave()`: sends the presence at once, before it expires, and after every move. Of moves
@@ -48,8 +47,8 @@ export class Announcement {
   readonly #release: readonly (() => void)[];
   #end!: (error: RollcallError | null) => void;
   #announced: AnnouncedLocation;
-  /** The page is unloaded, or hidden with throttled timers. */
-  #isAway = false;
+  /** The page is not shown yet, unloaded, or hidden with throttled timers. */
+  #isAway = isPagePrerendered();
   #isLeaving = false;
   #isOver = false;
   /** With which it ends. */
@@ -75,15 +74,13 @@ export class Announcement {
       this.#end = resolve;
     });
     this.#shared.add(this);
-    const leave = () => void this.leave();
     this.#release = [
       () => this.#shared.remove(this),
       onPage('pagehide', () => this.#vanish()),
       onPage('pageshow', () => this.#comeBack()),
       onPage('visibilitychange', () => this.#comeBack()),
-      listen(options.signal, 'abort', leave),
+      onAbort(options.signal, () => void this.leave()),
     ];
-    if (options.signal?.aborted) leave();
     this.renew();
   }
 
@@ -169,7 +166,7 @@ export class Announcement {
     if (this.#isOver) return;
     const retries =
       this.#failures > 0 &&
-      (this.#isHeldOn || (this.#failures < LEAVE_ATTEMPTS && this.#retryAfterMs <= LEAVE_RETRY_AFTER_MAX_MS));
+      (this.#isHeldOn || (this.#failures < LEAVE_ATTEMPTS && this.#retryAfterMs <= RETRY_AFTER_MAX_MS));
     if (this.#isLeaving && !retries) this.#finish();
     else this.#schedule();
   }

@@ -51,11 +51,11 @@ function entryAfter(
 type Ephemeral = PresenceEntry['ephemeral'];
 type Data = NonNullable<Ephemeral['data']>[number];
 
-const indexOf = ({ locations }: Ephemeral, location: Location) =>
+const indexOf = (locations: readonly Location[], location: Location) =>
   locations.findIndex((other) => sameLocation(other, location));
 
 function without({ locations, data }: Ephemeral, location: Location): Ephemeral {
-  const index = indexOf({ locations }, location);
+  const index = indexOf(locations, location);
   const isOther = (_: unknown, at: number) => at !== index;
   const left = { locations: locations.filter(isOther) };
   return data === undefined ? left : { ...left, data: data.filter(isOther) };
@@ -63,7 +63,7 @@ function without({ locations, data }: Ephemeral, location: Location): Ephemeral 
 
 /** The list of data is parallel to that of locations. */
 function withData({ locations, data }: Ephemeral, location: Location, value: Data): Ephemeral {
-  const index = indexOf({ locations }, location);
+  const index = indexOf(locations, location);
   const all = locations.map((_, at) => (at === index ? value : (data?.[at] ?? null)));
   return { locations, data: all };
 }

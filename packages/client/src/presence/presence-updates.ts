@@ -38,7 +38,7 @@ export class PresenceUpdates {
   /** Waits for the socket, where updates go through it. @throws RollcallError */
   async ready({ signal }: CallOptions): Promise<void> {
     const { link, closing } = this.#transport;
-    if (link !== undefined) this.isHeld = await within(TIMEOUT_MS, [signal, closing], link.ready());
+    if (link) this.isHeld = await within(TIMEOUT_MS, [signal, closing], link.ready());
   }
 
   /** @throws RollcallError */

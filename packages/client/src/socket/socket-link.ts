@@ -1,7 +1,7 @@
 import { Deadline, type MaybeSignal } from '../http/deadline.ts';
 import { backoffMs, SETTLED_MS } from '../http/pause.ts';
-import { listen } from '../listen.ts';
-import { isPageHidden, onPage } from '../page-life.ts';
+import { onAbort } from '../listen.ts';
+import { isPageHidden, isPagePrerendered, onPage } from '../page-life.ts';
 import { RollcallError } from '../rollcall-error.ts';
 import { EventQueue } from '../streams/event-queue.ts';
 import type { ReceivedEvent } from '../streams/received-event.ts';
@@ -25,9 +25,10 @@ const BROKEN = 1_006;
 const NOT_LOGGED_IN = 4_408;
 /** Without a socket at the server or through a proxy, HTTP is used for so long before the next attempt. */
 const HTTP_MS = 300_000;
+/** Between two calls of the token function. */
 const RENEW_AGAIN_MS = 10_000;
-/** How often the client checks that the connection is alive. */
 const RENEW_AGAIN_LEAST_MS = 1_000;
+/** How often the client checks that the connection is alive. */
 const CHECK_MS = 25_000;
 
 /**
@@ -37,7 +38,7 @@ const CHECK_MS = 25_000;
 export class SocketLink {
   readonly #transport: LinkedTransport;
   /** What uses the socket, with its listeners. */
-  readonly #users = new Map<object, () => void>();
+  readonly #users = new Map<object, (() => void) | undefined>();
   #releasePage: (() => void)[] = [];
   /** The socket that is open or is being opened. */
   #socket: Socket | null = null;
@@ -62,7 +63,7 @@ export class SocketLink {
 
   constructor(transport: LinkedTransport) {
     this.#transport = transport;
-    listen(transport.closing, 'abort', () => this.#disconnect());
+    onAbort(transport.closing, () => this.#disconnect());
   }
 
   /** Whether updates go through the socket, as far as is known now. */
@@ -71,7 +72,7 @@ export class SocketLink {
   }
 
   /** Keeps the socket open until the user is released. Calls the listener whenever a socket has logged in. */
-  acquire(user: object, onOpen: () => void = () => {}): void {
+  acquire(user: object, onOpen?: () => void): void {
     this.#users.set(user, onOpen);
     clearTimeout(this.#idle);
     if (this.#releasePage.length === 0) this.#listenToPage();
@@ -166,18 +167,19 @@ export class SocketLink {
 
   /** Answers what waits for the socket, and calls what uses it: what a socket held is not refreshed for a while otherwise. */
   #answer(result: boolean | RollcallError): void {
+    this.#hasBeenOpen = result === true;
+    if (!this.#hasBeenOpen) this.#failures = 0;
     this.#resolve(result);
     this.#opening = null;
-    for (const onOpen of this.#users.values()) onOpen();
+    for (const onOpen of this.#users.values()) onOpen?.();
   }
 
   #opened(socket: Socket): void {
     this.#open = socket;
-    this.#hasBeenOpen = true;
     this.#wasAnswered = false;
     this.#isTokenRenewed = false;
     const openedAt = performance.now();
-    this.#check = setInterval(() => this.#checkAlive(), CHECK_MS);
+    this.#check = setInterval(() => socket.unwatch(), CHECK_MS);
     this.#transport.status.report(this, 'open');
     this.#answer(true);
     void socket.ended.then((error) => {
@@ -218,10 +220,8 @@ export class SocketLink {
 
   /** The user is not let in. What uses the socket gets the error; a later use begins anew. */
   #end(error: RollcallError): void {
-    this.#hasBeenOpen = false;
     this.#httpUntil = 0;
     this.#transport.status.report(this, 'closed', error);
-    this.#failures = 0;
     this.#answer(error);
   }
 
@@ -237,9 +237,6 @@ export class SocketLink {
 
   #useHttp(): void {
     this.#httpUntil = performance.now() + HTTP_MS;
-    // HTTP goes on at once where the next attempt fails too.
-    this.#hasBeenOpen = false;
-    this.#failures = 0;
     this.#transport.status.report(this, null);
     this.#answer(false);
   }
@@ -264,24 +261,23 @@ export class SocketLink {
     }, delayMs);
   }
 
-  /** Any answer shows that the connection is alive; without one it is closed, and the client connects. */
-  #checkAlive(): void {
-    this.#open?.request({ op: 'unwatch', watch: 0 }).catch(() => {});
-  }
-
-  /** The machine was asleep or offline, or the page was in the background. */
+  /** The machine was asleep or offline, or the page was not shown. */
   #wakeUp(): void {
     if (isPageHidden()) return;
-    this.#checkAlive();
-    if (this.#timer !== undefined) this.#connectNow();
+    this.#open?.unwatch();
+    const isDue = this.#timer !== undefined || (this.#isSuspended && this.#users.size > 0);
+    this.#isSuspended = false;
+    if (isDue) this.#connectNow();
   }
 
   #listenToPage(): void {
+    this.#isSuspended = isPagePrerendered();
     const wakeUp = () => this.#wakeUp();
     this.#releasePage = [
       onPage('online', wakeUp),
       onPage('offline', wakeUp),
       onPage('visibilitychange', wakeUp),
+      onPage('pageshow', wakeUp),
       onPage('pagehide', (event) => {
         // A page that unloads loses its socket by itself, and one that is loaded anew takes over what it held.
         if ((event as { persisted?: boolean } | undefined)?.persisted !== true) return;
@@ -289,11 +285,6 @@ export class SocketLink {
         // Nobody sees it now, but the page may come back while the server is away.
         if (this.#open) this.#transport.status.report(this, 'reconnecting', new SocketLost(CLOSED));
         this.#close();
-      }),
-      onPage('pageshow', () => {
-        if (!this.#isSuspended) return;
-        this.#isSuspended = false;
-        if (this.#users.size > 0 || this.#opening !== null) this.#connectNow();
       }),
     ];
   }
@@ -312,9 +303,6 @@ export class SocketLink {
     clearTimeout(this.#idle);
     for (const release of this.#releasePage.splice(0)) release();
     this.#close();
-    this.#isSuspended = false;
-    this.#failures = 0;
-    this.#hasBeenOpen = false;
     this.#transport.status.report(this, null);
     this.#answer(new RollcallError('aborted', CLOSED));
     // What is released after close() starts no timer.

@@ -129,9 +129,9 @@ export class Socket {
     if (waitMs > 0) await pause(waitMs);
   }
 
-  /** Ends a watch. What the server still sends of it is passed over. */
-  unwatch(watch: number): void {
-    if (this.#watches.delete(watch)) this.request({ op: 'unwatch', watch }).catch(() => {});
+  /** Ends a watch. What the server still sends of it is passed over. Of no watch it checks that the connection is alive. */
+  unwatch(watch = 0): void {
+    if (!watch || this.#watches.delete(watch)) this.request({ op: 'unwatch', watch }).catch(() => {});
   }
 
   /** Closes it with code 1000, after which the server releases at once what it held. */

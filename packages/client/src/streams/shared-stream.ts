@@ -1,6 +1,6 @@
 import { Deadline } from '../http/deadline.ts';
 import { queryString } from '../http/path.ts';
-import { listen } from '../listen.ts';
+import { onAbort } from '../listen.ts';
 import { RollcallError } from '../rollcall-error.ts';
 import { EventQueue } from './event-queue.ts';
 import { type HttpStream, type OpenStream, openOwnStream } from './http-stream.ts';
@@ -97,9 +97,8 @@ export class SharedStream {
     const { signal } = deadline;
     const fail = (error: unknown) => deadline.fail(deadline.explain(error));
     const lead = (release: () => void) => {
-      listen(signal, 'abort', release);
-      if (signal.aborted) release();
-      else this.#lead(signal).catch(fail);
+      onAbort(signal, release);
+      if (!signal.aborted) this.#lead(signal).catch(fail);
     };
     const onLost = () => fail(new RollcallError('network', 'another tab reads the stream now'));
     onSilence(

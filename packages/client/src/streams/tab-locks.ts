@@ -1,4 +1,4 @@
-import { listen } from '../listen.ts';
+import { onAbort } from '../listen.ts';
 
 /**
  * With HTTP/1.1 a browser opens six connections to a server for all of its tabs. Streams take four of them and reading a
@@ -65,8 +65,7 @@ export async function streamPermit(
 /** The first slot that another tab gives back. */
 function anySlot(base: string, signal: AbortSignal): Promise<() => void> {
   const found = new AbortController();
-  const ignore = listen(signal, 'abort', () => found.abort());
-  if (signal.aborted) found.abort();
+  const ignore = onAbort(signal, () => found.abort());
   return new Promise<() => void>((resolve) => {
     const slots = Array.from({ length: STREAMS_MAX }, async (_, slot) => {
       const release = await tabLock(slotOf(base, slot), { signal: found.signal });

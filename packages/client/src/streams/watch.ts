@@ -120,8 +120,8 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
 
   /** The events of one connection. @throws RollcallError whenever it ends */
   async *#read(chunks: AsyncIterable<StreamChunk>): AsyncGenerator<Event, void, undefined> {
-    for await (const { messages, lastId, retryMs } of chunks) {
-      this.#retryMs = retryMs ?? this.#retryMs;
+    for await (const { messages, lastId, retryMs = this.#retryMs } of chunks) {
+      this.#retryMs = retryMs;
       for (const message of messages) {
         const event = this.#take(message);
         if (event !== null) yield event;
