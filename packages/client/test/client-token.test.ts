@@ -83,7 +83,7 @@ describe('the token of a client', () => {
     ({ response }) =>
       response.writeHead(401, { 'www-authenticate': challenge }).end('<h1>Unauthorized</h1>');
 
-  test('a 401 of a gateway that asks for a login of another kind does not request another token', async () => {
+  test('a 401 of a gateway whose challenge is of another kind does not request another token', async () => {
     const token = counter();
     await withClient(
       gateway('Basic realm="staging"'),
