@@ -7,6 +7,7 @@ import { PageTokens } from '../packages/server/src/core/page-token.ts';
 import { openRedisPresence } from '../packages/server/src/presence/redis/redis-presence.ts';
 import { ConversationHub } from '../packages/server/src/realtime/conversation/conversation-hub.ts';
 import { PresenceHub } from '../packages/server/src/realtime/feed/presence-hub.ts';
+import { Beginnings } from '../packages/server/src/realtime/sessions/beginnings.ts';
 import { SseSink } from '../packages/server/src/realtime/sessions/sse-sink.ts';
 import { openPostgresStore } from '../packages/server/src/store/postgres/postgres-store.ts';
 import type { Store } from '../packages/server/src/store/store.ts';
@@ -54,7 +55,8 @@ export async function openFollowers(
     const record = opened.adopt(new RecordFollower({ store, clock: systemClock, log }), (open) =>
       open.close(),
     );
-    const parts = { store, presence, broker, record, clock: systemClock, log };
+    const beginnings = new Beginnings();
+    const parts = { store, presence, broker, record, beginnings, clock: systemClock, log };
     const streams = opened.adopt(new PresenceHub({ ...parts, mergeMs: 0 }), (hub) => hub.close());
     const conversations = opened.adopt(new ConversationHub({ ...parts, pageTokens }), (hub) => hub.close());
     broker.subscribe(() => {

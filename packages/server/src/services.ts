@@ -22,6 +22,7 @@ import type { ResourceServices } from './http/http-services.ts';
 import { ChangeHub } from './realtime/changes/change-hub.ts';
 import { ConversationHub } from './realtime/conversation/conversation-hub.ts';
 import { PresenceHub } from './realtime/feed/presence-hub.ts';
+import { Beginnings } from './realtime/sessions/beginnings.ts';
 import { serviceMetrics } from './service-metrics.ts';
 import type { Tracing } from './tracing/tracing.ts';
 import { AddressRules } from './webhooks/address-rules.ts';
@@ -68,6 +69,7 @@ export async function createServices(
     log,
     writes,
     presenceTtlSeconds,
+    beginnings: new Beginnings(),
   };
   const addressRules = new AddressRules(settings.webhooksAllow);
   const sender = new AttemptSender(clock, new HostLookup(addressRules), tracing);

@@ -5,6 +5,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { pino } from 'pino';
 import { FeedReads } from '../../src/realtime/conversation/feed-reads.ts';
 import { ThreadListFeed } from '../../src/realtime/conversation/thread-list-feed.ts';
+import { Beginnings } from '../../src/realtime/sessions/beginnings.ts';
 import { SseSink } from '../../src/realtime/sessions/sse-sink.ts';
 import { readEventId } from '../../src/wire/conversation-events.ts';
 import { markdown, plain } from '../contract/store/conversation.ts';
@@ -327,7 +328,10 @@ describe('a group with very many threads', () => {
       await seed(world);
       const { engine, project, clock } = world;
       const log = pino({ level: 'silent' });
-      const parts = { store: engine.store, reads: new FeedReads(), clock, log, ended: () => {} };
+      const parts = {
+        ...{ store: engine.store, reads: new FeedReads(), clock, log, ended: () => {} },
+        beginnings: new Beginnings(),
+      };
       const list = new BegunList(
         project,
         ANY,

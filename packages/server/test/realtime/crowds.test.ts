@@ -229,6 +229,52 @@ describe('very many streams', () => {
       for (const { parser } of sinks) assert.deepEqual(parser.events[0], first.parser.events[0]);
     }));
 
+  /** A thread whose snapshot has some 60 pieces, and a reader of it who has not begun. */
+  async function longThread({ services, project }: StreamWorld) {
+    const writer = { project, ...BY_TEST };
+    await services.threads.put(writer, 't', { groupID: 'g', name: 'T' }, {});
+    for (let index = 0; index < 25; index += 1) {
+      const message = { authorID: 'a', content: [{ text: 'x'.repeat(19_000) }] };
+      await services.messages.put(writer, 't', `m${index}`, message, {});
+    }
+    const request = { caller: caller(project), groupId: 'g' };
+    return () => services.conversationStreams.openMessages(request, 't', null);
+  }
+
+  test('very many readers who begin with long snapshots of messages get a few hundred writes in one tick of the event loop', () =>
+    withStreams({ users: ['a'] }, async (world) => {
+      const open = await longThread(world);
+      const first = opened(await open());
+      await world.until('the snapshot', () => first.parser.events.length === 1);
+      const { length } = first.written;
+      const sessions = await Promise.all(Array.from({ length: 50 }, open));
+      const sinks = sessions.map(() => new SimulatedSink());
+      const writes = () => sinks.reduce((sum, { written }) => sum + written.length, 0);
+      const writing = mostInATick(world, writes, sinks.length * length);
+      for (const [index, session] of sessions.entries())
+        session.start(new SseSink(sinks[index] as SimulatedSink));
+      const most = await writing;
+      assert.ok(most < 2 * (256 + length), `${most} of ${sinks.length * length}`);
+      const message = { authorID: 'a', content: [{ text: 'last' }] };
+      await world.services.messages.put({ project: world.project, ...BY_TEST }, 't', 'last', message, {});
+      await world.until('the message', () => sinks.every(({ changes }) => changes.length === 1));
+      for (const { parser } of sinks) assert.deepEqual(parser.events[0], first.parser.events[0]);
+    }));
+
+  test('one long snapshot of messages is made in one tick of the event loop, however many readers begin', () =>
+    withStreams({ users: ['a'] }, async (world) => {
+      const open = await longThread(world);
+      await open();
+      let made = 0;
+      const count = () => {
+        made += 1;
+      };
+      const making = mostInATick(world, () => made, 30);
+      const opening = Array.from({ length: 30 }, () => open().then(count));
+      assert.equal(await making, 1);
+      await Promise.all(opening);
+    }));
+
   const removeGroup = async ({ engine: { store }, project, clock }: StreamWorld) => {
     await store.groups.delete(project, 'g', writeContext(clock, BY_TEST));
     clock.move(1_000);

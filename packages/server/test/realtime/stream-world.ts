@@ -7,6 +7,7 @@ import { RecordFollower } from '../../src/core/changes/record-follower.ts';
 import { presenceChange } from '../../src/core/presence/presence-change.ts';
 import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
 import { PresenceHub } from '../../src/realtime/feed/presence-hub.ts';
+import { Beginnings } from '../../src/realtime/sessions/beginnings.ts';
 import { SseSink } from '../../src/realtime/sessions/sse-sink.ts';
 import type { StreamRequest } from '../../src/realtime/sessions/stream-request.ts';
 import type { StreamSession } from '../../src/realtime/sessions/stream-session.ts';
@@ -180,6 +181,7 @@ export async function withStreams(
           record,
           clock,
           log,
+          beginnings: new Beginnings(),
           mergeMs,
           ...(budget !== undefined && { writesPerSecond: budget }),
         }),

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { SseSink } from '../../src/realtime/sessions/sse-sink.ts';
+import type { StreamSession } from '../../src/realtime/sessions/stream-session.ts';
 import { UnsentTexts } from '../../src/realtime/sessions/unsent-texts.ts';
 import { textOf } from '../../src/realtime/text/events-text.ts';
 import { SharedTexts } from '../../src/realtime/text/shared-texts.ts';
@@ -46,6 +48,33 @@ describe('readers who stall in the middle of a snapshot', () => {
       );
     }));
 
+  test('a reader who waits to begin is not disconnected above 64 MB of outdated snapshots, and begins with a later one', () =>
+    withStreams({}, async (world) => {
+      await world.seedWide(USERS, 8_192, '2');
+      const quick = await world.open();
+      const sessions: StreamSession[] = [];
+      for (let index = 0; index < OUTDATED_MAX_MB + 16; index += 1) {
+        sessions.push(await world.session());
+        await world.move('u1000', `${index}`);
+        await world.until('the move', () => quick.parser.events.at(-1)?.data.location?.line === `${index}`);
+      }
+      const sinks = sessions.map((session) => {
+        const sink = new SimulatedSink();
+        session.start(new SseSink(sink));
+        return sink;
+      });
+      const { lastEventId } = quick.parser;
+      await world.until('all to begin', () =>
+        sinks.every(({ parser }) => parser.lastEventId === lastEventId),
+      );
+      for (const { parser, ended } of sinks)
+        assert.deepEqual([parser.events.filter(({ type }) => type === 'snapshot').length, ended], [1, null]);
+      await world.move('u1000', 'last');
+      await world.until('the move', () =>
+        sinks.every(({ parser }) => parser.events.at(-1)?.data.location?.line === 'last'),
+      );
+    }));
+
   test('readers in the middle of the same snapshot count once', () =>
     withStreams({}, async (world) => {
       await world.seedWide(USERS, 8_192, '2');
@@ -71,7 +100,7 @@ describe('unsent texts', () => {
     const holder = {
       text,
       isDisconnected: false,
-      disconnect() {
+      giveUpText() {
         this.isDisconnected = true;
         texts.release(text, this);
       },

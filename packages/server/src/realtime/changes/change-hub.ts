@@ -6,6 +6,7 @@ import type { ChangePosition } from '../../core/changes/change-position.ts';
 import type { RecordFollower } from '../../core/changes/record-follower.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Store } from '../../store/store.ts';
+import type { Beginnings } from '../sessions/beginnings.ts';
 import type { EventSession } from '../sessions/event-session.ts';
 import { OpenStreams } from '../sessions/open-streams.ts';
 import type { SessionRequest } from '../sessions/stream-request.ts';
@@ -18,6 +19,7 @@ interface Parts {
   readonly record: RecordFollower;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly beginnings: Beginnings;
 }
 
 /**
@@ -47,7 +49,7 @@ export class ChangeHub {
     from: ChangePosition | null,
     filter: ChangeFilter,
   ): Promise<EventSession> {
-    const { changes, broker, log } = this.#parts;
+    const { changes, broker, log, beginnings } = this.#parts;
     const { project } = request.caller;
     using unfinished = new DisposableStack();
     // First: what is recorded from now on is notified.
@@ -58,6 +60,7 @@ export class ChangeHub {
     const reader = new ChangeReader(request, position, filter, {
       feed: changes,
       log,
+      beginnings,
       ended: () => {
         unfollow();
         this.#ended(reader);

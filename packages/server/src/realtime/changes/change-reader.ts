@@ -8,6 +8,7 @@ import type { ProjectKey } from '../../values/project-key.ts';
 import { changeEvent } from '../../wire/change-text.ts';
 import { heartbeatText } from '../../wire/event-text.ts';
 import type { StreamEvent } from '../../wire/stream-event.ts';
+import type { Beginnings } from '../sessions/beginnings.ts';
 import { EventSession, type EventSource } from '../sessions/event-session.ts';
 import type { SessionRequest } from '../sessions/stream-request.ts';
 import { commentOf, textOf } from '../text/events-text.ts';
@@ -18,6 +19,7 @@ const TEXT_LENGTH = 64 * 1_024;
 interface ReaderParts {
   readonly feed: ChangeFeed;
   readonly log: Logger;
+  readonly beginnings: Beginnings;
   readonly ended: (reader: ChangeReader) => void;
 }
 
@@ -37,6 +39,10 @@ export class ChangeReader implements EventSource {
     this.session = new EventSession(request, this);
     // A reader that is disconnected before the first change resumes from here.
     this.session.opening = commentOf(heartbeatText(this.idOf()));
+  }
+
+  get beginnings(): Beginnings {
+    return this.#parts.beginnings;
   }
 
   get project(): ProjectKey {

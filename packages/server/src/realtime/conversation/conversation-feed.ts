@@ -8,6 +8,7 @@ import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { slices } from '../../values/slices.ts';
 import { type EventPosition, eventId } from '../../wire/conversation-events.ts';
+import type { Beginnings } from '../sessions/beginnings.ts';
 import type { EventSession, EventSource } from '../sessions/event-session.ts';
 import type { Text } from '../text/pieces.ts';
 import type { FeedReads } from './feed-reads.ts';
@@ -17,6 +18,7 @@ export interface FeedParts {
   readonly reads: FeedReads;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly beginnings: Beginnings;
   /** Makes the token of a list's next page. */
   readonly pageTokens: Pick<PageTokens, 'next'>;
   readonly ended: (session: EventSession) => void;
@@ -46,6 +48,10 @@ export abstract class ConversationFeed implements EventSource {
     this.at = at;
     this.parts = parts;
     this.#idleSince = parts.clock.now();
+  }
+
+  get beginnings(): Beginnings {
+    return this.parts.beginnings;
   }
 
   /** Whether it has had no reader for so long that it is no longer needed. */

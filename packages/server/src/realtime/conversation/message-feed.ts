@@ -239,11 +239,16 @@ export class MessageFeed extends ConversationFeed {
     const viewer = session.request.viewer?.userId ?? null;
     const list = { ...SNAPSHOT, limit: session.request.snapshotLimit ?? SNAPSHOT.limit };
     const beginning = this.#beginnings;
-    const [page, thread] = await reads.run(this.project, async () => {
+    const read = async () => {
       const messages = await store.messages.list(this.project, this.threadId, list);
       // Read second, the thread has every change up to the position of the messages: no event has these changes.
       return [messages, await store.threads.find(this.project, this.threadId, viewer)] as const;
-    });
+    };
+    const [page, thread] = await reads.runLong(
+      this.project,
+      read,
+      ([found]) => found?.messages.map(({ content }) => content) ?? [],
+    );
     // Another one was made in place of the feed's thread.
     if (page === null || thread?.groupId !== this.groupId || thread.createdAt !== this.createdAt) {
       session.end(threadNotFound(this.threadId));

@@ -265,7 +265,11 @@ export class ThreadListFeed extends ConversationFeed {
   #head(viewer: string | null): Promise<ThreadPage> {
     const { store, reads } = this.parts;
     const request = { ...SNAPSHOT, filter: this.#filter, viewer };
-    return reads.run(this.project, () => store.threads.list(this.project, request));
+    return reads.runLong(
+      this.project,
+      () => store.threads.list(this.project, request),
+      ({ threads }) => threads.map(({ metadata }) => metadata),
+    );
   }
 
   protected covers(position: number): boolean {

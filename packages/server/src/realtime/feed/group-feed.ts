@@ -143,7 +143,7 @@ export class GroupFeed implements Follower {
     this.#followed.tick(now);
     for (const reader of this.#readers) {
       if (reader.ending !== null) this.#readers.delete(reader);
-      else if (reader.isReadyForSnapshot) void this.#reopen(reader);
+      else if (reader.isReadyForSnapshot) this.reopen(reader);
     }
     this.#recorded.tick();
     const idle: Channel[] = [];
@@ -175,10 +175,10 @@ export class GroupFeed implements Follower {
 
   /**
    * Sends a reader who missed too much a snapshot, unless another one was sent meanwhile. Where the group is being read, all of its
-   * readers get one. Never rejects.
+   * readers get one.
    */
-  async #reopen(reader: StreamSession): Promise<void> {
-    await this.#followed
+  reopen(reader: StreamSession): void {
+    void this.#followed
       .inOrder(async () => {
         const { channel, isReadyForSnapshot } = reader;
         if (channel?.isOpen === true && isReadyForSnapshot) await channel.reopen([reader]);

@@ -6,7 +6,7 @@ import type { PresencePosition, PresenceScope } from '../../presence/presence-st
 import { SendQueue } from '../channels/send-queue.ts';
 import { WriteBudget } from '../channels/write-budget.ts';
 import { StreamCounts } from '../events/stream-counts.ts';
-import { Beginnings } from '../sessions/beginnings.ts';
+import type { Beginnings } from '../sessions/beginnings.ts';
 import { ConnectionReleases } from '../sessions/connection-releases.ts';
 import { OpenStreams } from '../sessions/open-streams.ts';
 import { StreamPermits } from '../sessions/stream-permits.ts';
@@ -21,6 +21,7 @@ import { InterruptionLog } from './interruption-log.ts';
 interface HubParts extends Omit<FollowedParts, 'interruptions' | 'reads'> {
   readonly broker: Broker;
   readonly log: Logger;
+  readonly beginnings: Beginnings;
   /** How long an event may wait to be sent together with others, in milliseconds; 0 sends each at once. */
   readonly mergeMs: number;
   /** How many socket writes a second are made before events are merged. Default: what a process makes easily. */
@@ -36,7 +37,7 @@ const READS_AT_ONCE = 32;
 /** All presence streams of this process. */
 export class PresenceHub implements SessionOwner {
   readonly unsent = new UnsentTexts();
-  readonly beginnings = new Beginnings();
+  readonly beginnings: Beginnings;
   /** Bounds the streams of each user. The caller takes a permit and passes it with the request. */
   readonly permits = new StreamPermits();
   readonly counts = new StreamCounts();
@@ -53,6 +54,7 @@ export class PresenceHub implements SessionOwner {
   constructor(parts: HubParts) {
     const { clock, mergeMs, writesPerSecond } = parts;
     this.#parts = parts;
+    this.beginnings = parts.beginnings;
     this.#interruptions = new InterruptionLog(parts.log);
     this.#streams = new OpenStreams(parts, {
       tick: () => this.#tick(),
@@ -88,6 +90,11 @@ export class PresenceHub implements SessionOwner {
     this.#streams.ended(session);
     // The pages of a server that stops reconnect to another one.
     if (!this.#isStopping) this.#releases.closed(session.request);
+  }
+
+  begunWithout(session: StreamSession): void {
+    const { caller, groupId } = session.request;
+    this.#feedOf({ project: caller.project, groupId }).reopen(session);
   }
 
   /** The reader gets no message, reconnects and resumes; the log has the error. */

@@ -1,4 +1,5 @@
 import type { Text } from '../text/pieces.ts';
+import type { Beginnings } from './beginnings.ts';
 import { Session } from './session.ts';
 import type { SessionRequest } from './stream-request.ts';
 
@@ -6,6 +7,8 @@ import type { SessionRequest } from './stream-request.ts';
 const WAITING_MAX_BYTES = 256 * 1_024;
 
 export interface EventSource {
+  /** The streams of this process that begin. */
+  readonly beginnings: Beginnings;
   /**
    * Sends what the reader missed, from {@link EventSession.position} on, and calls {@link EventSession.caughtUp} once that is
    * everything. It may stop before, when the session is full. Never rejects.
@@ -26,9 +29,10 @@ export class EventSession extends Session {
   /** Until the reader has begun, and after it was full. */
   #isBehind = true;
   #isCatchingUp = false;
+  #hasBegun = false;
   /** The reader has everything up to this position. */
   position = 0;
-  /** Sent first, once the session is started. */
+  /** Sent first, once the reader begins. */
   opening: Text | null = null;
 
   constructor(request: SessionRequest, source: EventSource) {
@@ -40,9 +44,9 @@ export class EventSession extends Session {
     return this.#isBehind;
   }
 
-  /** Whether the network has taken too little for more to be written. */
+  /** Whether the network has taken too little for more to be written, or the reader has not begun. */
   get isFull(): boolean {
-    return this.sink === null || this.sink.writableLength > WAITING_MAX_BYTES;
+    return !this.#hasBegun || this.sink === null || this.sink.writableLength > WAITING_MAX_BYTES;
   }
 
   /** Writes events that lead to a position, unless the reader lags. */
@@ -87,10 +91,20 @@ export class EventSession extends Session {
     this.#isCatchingUp = false;
   }
 
-  protected override begin(): void {
-    if (this.opening !== null) this.write(this.opening);
+  protected get beginnings(): Beginnings {
+    return this.#source.beginnings;
+  }
+
+  get firstWrites(): number {
+    return this.opening?.writes ?? 0;
+  }
+
+  begins(): void {
+    const { opening } = this;
     this.opening = null;
-    super.begin();
+    this.#hasBegun = true;
+    if (opening !== null) this.write(opening);
+    this.resume();
   }
 
   protected get positionId(): string | null {
@@ -98,6 +112,7 @@ export class EventSession extends Session {
   }
 
   protected leave(): void {
+    this.opening = null;
     this.#source.ended(this);
   }
 }

@@ -2,6 +2,7 @@ import type { ServiceError } from '../../core/service-error.ts';
 import { heartbeatText } from '../../wire/event-text.ts';
 import { commentOf } from '../text/events-text.ts';
 import type { Text } from '../text/pieces.ts';
+import type { Beginnings } from './beginnings.ts';
 import { StallWatch } from './stall-watch.ts';
 import type { SessionRequest, Watcher } from './stream-request.ts';
 import type { Rest, StreamSink } from './stream-sink.ts';
@@ -30,7 +31,7 @@ export abstract class Session<Request extends SessionRequest = SessionRequest> i
 
   start(sink: StreamSink): void {
     this.sink = sink;
-    if (this.#ending === null) this.begin();
+    if (this.#ending === null) this.beginnings.add(this);
     else if (this.#ending === 'closed') sink.destroy();
     else sink.end(this.#ending, null);
   }
@@ -97,11 +98,12 @@ export abstract class Session<Request extends SessionRequest = SessionRequest> i
     return null;
   }
 
-  /** The sink is there: sends what the reader begins with. */
-  protected begin(): void {
-    this.resume();
-  }
-
+  /** The streams of this process that begin. */
+  protected abstract get beginnings(): Beginnings;
+  /** About how many pieces the first text has. */
+  abstract get firstWrites(): number;
+  /** Sends what the reader begins with, in its order among those of {@link beginnings}. */
+  abstract begins(): void;
   /** The ID of the position up to which a reader who is not behind has everything; null where that is not known. */
   protected abstract get positionId(): string | null;
   /** Called once the stream has ended, for whatever reason. */

@@ -15,6 +15,8 @@ export interface SessionOwner {
   readonly beginnings: Beginnings;
   /** The stream has ended, for whatever reason. Called once. */
   ended(session: StreamSession): void;
+  /** The reader begins, and its first text was given up: it is to get a snapshot. */
+  begunWithout(session: StreamSession): void;
   /** The stream ends because of a defect in this program. */
   failed(session: StreamSession, defect: unknown): void;
 }
@@ -30,6 +32,8 @@ const NOTHING = -1;
  */
 export class StreamSession extends Session<StreamRequest> implements ChannelReader {
   readonly #owner: SessionOwner;
+  #hasBegun = false;
+  #firstWrites = 0;
   #channel: Channel | null = null;
   /** The text that the reader is in the middle of. */
   #text: Text | null = null;
@@ -40,8 +44,8 @@ export class StreamSession extends Session<StreamRequest> implements ChannelRead
   #offset = 0;
   /** Up to this offset the reader may have some of the later events, so events are not merged. */
   #knownTo = NOTHING;
-  /** The network has not taken the last piece, and reports when it has; or the reader waits to begin. */
-  #isWaiting = false;
+  /** The network has not taken the last piece, and reports when it has; or the reader has not begun. */
+  #isWaiting = true;
   /** The network did not take what was written: the reader gets what it missed merged. */
   #isSlow = false;
   /** The reader is sent the next snapshot, and no event before it. */
@@ -66,7 +70,8 @@ export class StreamSession extends Session<StreamRequest> implements ChannelRead
 
   /** Whether the reader waits for a snapshot, and the network takes one. */
   get isReadyForSnapshot(): boolean {
-    return this.#isLost && this.ending === null && this.#text === null && this.sink?.writableLength === 0;
+    const isReady = this.#isLost && this.ending === null && this.#text === null && !this.#isWaiting;
+    return isReady && this.sink?.writableLength === 0;
   }
 
   /** Joins the readers of a channel. Nothing is sent before {@link start}. */
@@ -89,19 +94,27 @@ export class StreamSession extends Session<StreamRequest> implements ChannelRead
     this.#safely(() => this.#pump());
   }
 
-  protected override begin(): void {
-    this.#isWaiting = true;
-    this.#owner.beginnings.add(this);
+  protected get beginnings(): Beginnings {
+    return this.#owner.beginnings;
   }
 
   get firstWrites(): number {
-    return this.#text?.writes ?? 0;
+    return this.#firstWrites;
   }
 
-  /** Sends the first text. */
   begins(): void {
+    this.#hasBegun = true;
     this.#isWaiting = false;
-    this.resume();
+    if (this.#isLost && this.ending === null) this.#owner.begunWithout(this);
+    else this.resume();
+  }
+
+  giveUpText(): void {
+    if (this.#hasBegun) this.disconnect();
+    else {
+      this.#begin(null);
+      this.#isLost = true;
+    }
   }
 
   override heartbeat(): void {
@@ -134,7 +147,8 @@ export class StreamSession extends Session<StreamRequest> implements ChannelRead
 
   /** The reader cannot be sent what it missed. Idempotent. */
   #lose(): void {
-    if (this.sink?.takesSnapshots === true) this.#isLost = true;
+    if (!this.#hasBegun) this.giveUpText();
+    else if (this.sink?.takesSnapshots === true) this.#isLost = true;
     else this.disconnect();
   }
 
@@ -209,6 +223,7 @@ export class StreamSession extends Session<StreamRequest> implements ChannelRead
     this.#isLost = false;
     channel.lagging.add(this);
     this.#begin(text);
+    this.#firstWrites = text.writes;
     this.#retain();
   }
 

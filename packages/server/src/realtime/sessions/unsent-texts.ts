@@ -5,19 +5,19 @@ const OUTDATED_MAX_BYTES = 67_108_864;
 
 /** A reader in the middle of a text. */
 interface TextReader {
-  /** Ends the stream, and releases the text. */
-  disconnect(): void;
+  /** Releases the text. The stream ends, unless nothing of it was sent: then the reader begins with a later one. */
+  giveUpText(): void;
 }
 
 /**
  * The long texts that streams are in the middle of. While a group changes, each reader who stalls may be in the middle of a
- * snapshot that no other reader gets any more. Above a limit for the whole process, the readers of the oldest are disconnected.
+ * snapshot that no other reader gets any more. Above a limit for the whole process, the readers of the oldest give them up.
  */
 export class UnsentTexts {
   /** The oldest first. */
   readonly #readers = new Map<Text, Set<TextReader>>();
 
-  /** A reader is in the middle of a text. Readers of older texts are disconnected where there is no room for it. */
+  /** A reader is in the middle of a text. Readers of older texts give them up where there is no room for it. */
   retain(text: Text, reader: TextReader): void {
     const readers = this.#readers.get(text);
     if (readers !== undefined) {
@@ -41,7 +41,7 @@ export class UnsentTexts {
     for (const text of outdated) {
       if (bytes <= OUTDATED_MAX_BYTES || text === newest) return;
       bytes -= text.length;
-      for (const reader of [...(this.#readers.get(text) ?? [])]) reader.disconnect();
+      for (const reader of [...(this.#readers.get(text) ?? [])]) reader.giveUpText();
     }
   }
 }
