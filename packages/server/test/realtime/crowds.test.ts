@@ -275,6 +275,29 @@ describe('very many streams', () => {
       await Promise.all(opening);
     }));
 
+  test('some 100 connections are released in one tick of the event loop when the streams of very many pages close at once', () =>
+    withStreams({ users: ['a'] }, async (world) => {
+      const sinks: SimulatedSink[] = [];
+      for (let index = 0; index < STREAMS; index += 1)
+        sinks.push(await world.open({ viewer: { userId: 'a' }, connection: `page${index}` }));
+      const { presence } = world.engine;
+      const release = presence.release.bind(presence);
+      const released = new Set<string>();
+      presence.release = (request) => {
+        released.add(request.connection);
+        return release(request);
+      };
+      const releasing = mostInATick(world, () => released.size, STREAMS - 1);
+      for (const sink of sinks) sink.onEnd();
+      // One of them is opened again before its turn.
+      await world.open({ viewer: { userId: 'a' }, connection: `page${STREAMS - 1}` });
+      const most = await releasing;
+      // The first one is released at once, before the others are known.
+      assert.ok(most <= 101, `${most} in one tick`);
+      await world.pass(1);
+      assert.equal(released.has(`page${STREAMS - 1}`), false);
+    }));
+
   const removeGroup = async ({ engine: { store }, project, clock }: StreamWorld) => {
     await store.groups.delete(project, 'g', writeContext(clock, BY_TEST));
     clock.move(1_000);

@@ -1,10 +1,14 @@
 import type { Logger } from 'pino';
+import { inTicks } from '../../concurrency/in-ticks.ts';
+import { Repeated } from '../../concurrency/repeated.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { PresenceScope, PresenceStore } from '../../presence/presence-store.ts';
 import type { StreamRequest } from './stream-request.ts';
 
 /** How long after the end of a stream its connection is released, in milliseconds: a page that reconnects is back by then. */
 const RELEASE_DELAY_MS = 2_000;
+/** How many connections are released in one event-loop tick: the streams of very many pages can close at once. */
+const RELEASED_AT_ONCE = 100;
 
 interface Parts {
   readonly presence: PresenceStore;
@@ -21,6 +25,9 @@ export class ConnectionReleases {
   readonly #parts: Parts;
   /** How many streams each connection has open here. */
   readonly #open = new Map<string, number>();
+  /** Connections whose last stream here has closed. */
+  #closed = new Map<string, Held>();
+  readonly #releases = new Repeated(() => this.#releaseClosed());
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -44,7 +51,8 @@ export class ConnectionReleases {
     if (left > 0) this.#open.set(key, left);
     else {
       this.#open.delete(key);
-      void this.#release(held);
+      this.#closed.set(key, held);
+      void this.#releases.request();
     }
   }
 
@@ -53,6 +61,15 @@ export class ConnectionReleases {
     const held = { ...scope, userId, connection };
     if (this.#open.has(keyOf(held))) void this.#retain(held);
   };
+
+  async #releaseClosed(): Promise<void> {
+    const closed = this.#closed;
+    this.#closed = new Map();
+    await inTicks(closed, RELEASED_AT_ONCE, ([key, held]) => {
+      // A stream of it may have been opened meanwhile.
+      if (!this.#open.has(key)) void this.#release(held);
+    });
+  }
 
   async #release(held: Held): Promise<void> {
     const now = this.#parts.clock.now();
