@@ -49,7 +49,7 @@ test('the record of a project is followed also while that of another project can
     await world.until('the change of the other project', () => found.includes('away'));
   }));
 
-test('each reading of a long record is in an event-loop tick of its own', () => {
+test('each reading of a long record has some 256 KiB, and is in an event-loop tick of its own', () => {
   // More than 2 MiB of IDs.
   const ids = numbered('x'.repeat(290), 8_000);
   return withStreams({ users: ids }, async (world) => {
@@ -76,9 +76,12 @@ test('each reading of a long record is in an event-loop tick of its own', () => 
     follower.defer(() => clearImmediate(counting));
     const readIn: number[] = [];
     const readTopics = changes.readTopics.bind(changes);
-    changes.readTopics = (...parameters) => {
+    changes.readTopics = async (...parameters) => {
       readIn.push(ticks);
-      return readTopics(...parameters);
+      const reading = await readTopics(...parameters);
+      const withoutLast = JSON.stringify(reading.records.slice(0, -1)).length;
+      assert.ok(withoutLast <= 270_000, `${withoutLast}`);
+      return reading;
     };
     await record.begun(project);
     assert.deepEqual([...left].sort(), ids);

@@ -84,5 +84,5 @@ export const REMOVED_AT_ONCE = 1_000;
 /** Most topics of one reading. */
 export const TOPICS_AT_ONCE = 500;
 
-/** Most bytes of JSON of one reading, unless a single record exceeds it. */
-export const CHANGES_READ_MAX_BYTES = 1_024 * 1_024;
+/** Most bytes of JSON of one reading, unless a single record exceeds it: on the embedded engine some milliseconds. */
+export const CHANGES_READ_MAX_BYTES = 256 * 1_024;

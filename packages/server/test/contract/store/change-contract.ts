@@ -152,7 +152,7 @@ export function splitChangeContract(lab: StoreLab): void {
 
 /** Those of lists of members that only a large body has. */
 export function memberChangeContract(lab: StoreLab): void {
-  test('a reading ends with the record that makes it longer than 1 MiB, and the next one goes on after it', async () => {
+  test('a reading ends with the record that makes it longer than 256 KiB, and the next one goes on after it', async () => {
     const roster = await lab.project();
     const ids = Array.from({ length: 6_000 }, (_, index) => `${'u'.repeat(300)}${index}`);
     await roster.users(...ids);
