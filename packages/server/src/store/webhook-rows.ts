@@ -86,6 +86,15 @@ export const ATTEMPT = columnsOf<WebhookAttempt>({
   answer: 'a.answer',
 });
 
+/** A write after which a webhook begins anew raises its version to the next multiple of this, and another one by one. */
+const BEGINNING = 1_000_000;
+
+/** The SQL of the version after a write; `beginsAnew` is the SQL of whether the webhook begins anew. */
+export const versionAfter = (beginsAnew: string) =>
+  `CASE WHEN ${beginsAnew} THEN (version / ${BEGINNING} + 1) * ${BEGINNING} ELSE version + 1 END`;
+
+const beginningOf = (version: number) => Math.floor(version / BEGINNING);
+
 interface WebhookFields {
   readonly url: string;
   readonly types: string | null;
@@ -97,7 +106,7 @@ interface WebhookUpdate extends WebhookFields {
   /** The names of those that change. */
   readonly changed: readonly (keyof WebhookFields)[];
   /** The webhook is due at once, and its failures are forgotten: they were those of another URL, or of before its rest. */
-  readonly forgetsFailures: boolean;
+  readonly beginsAnew: boolean;
 }
 
 export function webhookUpdate(before: WebhookFields, write: StoredWebhookWrite): WebhookUpdate {
@@ -108,25 +117,21 @@ export function webhookUpdate(before: WebhookFields, write: StoredWebhookWrite):
   };
   const changed = (['url', 'types', 'status'] as const).filter((field) => before[field] !== after[field]);
   const isActivated = changed.includes('status') && after.status === 'active';
-  return { ...after, changed, forgetsFailures: isActivated || changed.includes('url') };
+  return { ...after, changed, beginsAnew: isActivated || changed.includes('url') };
 }
 
 /** What the webhook has when the holder of a lease reports a step. */
 interface LeasedWebhook {
   readonly version: number;
   readonly pastTypes: string;
-  readonly url: string;
   readonly status: string;
-  readonly failures: number;
 }
 
 /** The columns of a {@link LeasedWebhook}. */
 export const LEASED_WEBHOOK = columnsOf<LeasedWebhook>({
   version: 'version',
   pastTypes: 'past_types',
-  url: 'url',
   status: 'status',
-  failures: 'failures',
 });
 
 /** What a step does to the rows of its webhook. */
@@ -142,16 +147,15 @@ export interface StepPlan {
 
 /**
  * A webhook that was written since it was claimed keeps its position, as the write left it, and what was acknowledged counts. A
- * failure counts too, unless the write began anew: a failure at the old URL is none of the new one. The lease ends, unless the
- * webhook has more to report.
+ * failure counts too, unless the webhook began anew or rests: a failure at the old URL is none of the new one. The lease ends,
+ * unless the webhook has more to report.
  */
 export function planStep(id: string, leased: LeasedWebhook, step: WebhookStep): StepPlan {
   const { pastTypes } = leased;
   const isCurrent = leased.version === step.version;
   const { moved, next }: Partial<WebhookStep> = isCurrent ? step : {};
-  const isSameTarget =
-    leased.url === step.url && leased.status === 'active' && leased.failures === step.failures;
-  const { failed, isFailing }: Partial<WebhookStep> = isSameTarget ? step : {};
+  const hasBegunAnew = beginningOf(leased.version) !== beginningOf(step.version);
+  const { failed, isFailing }: Partial<WebhookStep> = leased.status === 'active' && !hasBegunAnew ? step : {};
   const isReleased =
     step.isReleased === true ||
     step.isFailing === true ||

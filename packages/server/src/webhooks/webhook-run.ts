@@ -27,7 +27,7 @@ export interface RunParts {
   repeats(dueAt: number): void;
 }
 
-type Step = Omit<WebhookStep, 'version' | 'position' | 'url' | 'failures'>;
+type Step = Omit<WebhookStep, 'version' | 'position'>;
 
 /** Delivers for one webhook that is leased, one delivery after the other, until there is nothing to send or one fails. */
 export class WebhookRun {
@@ -213,12 +213,11 @@ export class WebhookRun {
 
   #advance(step: Step) {
     const { store, writes } = this.#parts;
-    const { project, id, lease, version, url, failures } = this.webhook;
+    const { project, id, lease, version } = this.webhook;
     const { position } = step.next?.end ?? this.#position;
-    const whole: WebhookStep = { ...step, version, position, url, failures };
     return writes.run(
       { ...BY_SERVICE, project },
-      (context) => store.webhooks.advance(project, id, lease, whole, context),
+      (context) => store.webhooks.advance(project, id, lease, { ...step, version, position }, context),
       {},
     );
   }

@@ -25,7 +25,7 @@ const BY = { authorId: 'u000001' };
 const WEBHOOK = { url: 'https://receiver.invalid/', secret: 's' };
 const ATTEMPT = { webhookId: 'd', at: 1, status: 200, error: null, milliseconds: 1, answer: '' };
 const CLAIM = { now: Date.now(), until: Date.now(), own: [], hasRepeats: true };
-const STEP = { version: 0, position: 0, url: WEBHOOK.url, failures: 0, isReleased: true } as const;
+const STEP = { version: 0, position: 0, isReleased: true } as const;
 
 const write = (size: number) => ({ ...CONTEXT, now: size, revision: `r${size}` });
 const location = (size: number) => JSON.stringify({ p: `${size}`, s: '2' });

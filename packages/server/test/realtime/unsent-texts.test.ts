@@ -75,6 +75,35 @@ describe('readers who stall in the middle of a snapshot', () => {
       );
     }));
 
+  test('a reader whose events were dropped while it waited to begin gets a snapshot, also where an event comes before that', () =>
+    withStreams({ users: ['a', 'b'] }, async (world) => {
+      const quick = await world.open();
+      const session = await world.session();
+      // More than a channel stores.
+      for (let line = 0; line <= 1_000; line += 1) await world.move('a', `${line}`);
+      await world.until('the moves', () => quick.parser.events.at(-1)?.data.location?.line === '1000');
+      const { eligibility } = world.engine.store;
+      const filter = eligibility.filter.bind(eligibility);
+      const [checking, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      eligibility.filter = async (...query) => {
+        checking.resolve();
+        await held.promise;
+        return filter(...query);
+      };
+      const arrival = world.move('b', '1');
+      await checking.promise;
+      const sink = new SimulatedSink();
+      session.start(new SseSink(sink));
+      held.resolve();
+      await arrival;
+      await world.until(
+        'the snapshot',
+        () => sink.ended !== null || sink.parser.lastEventId === quick.parser.lastEventId,
+      );
+      assert.equal(sink.ended, null);
+      assert.equal(sink.parser.events[0]?.type, 'snapshot');
+    }));
+
   test('readers in the middle of the same snapshot count once', () =>
     withStreams({}, async (world) => {
       await world.seedWide(USERS, 8_192, '2');

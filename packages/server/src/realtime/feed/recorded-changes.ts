@@ -147,11 +147,9 @@ export class RecordedChanges implements RecordListener {
     try {
       const users = due === null ? null : [...due];
       if (users !== null) await this.#parts.endWithoutAccess(users);
-      if (await this.#show({ users, renamed: [...renamed] })) {
-        // The readers of a group that has ended get the departures before.
-        if (users === null) await this.#parts.endWithoutAccess(null);
-        return;
-      }
+      const isShown = await this.#show({ users, renamed: [...renamed] });
+      if (users === null) await this.#endAfterDepartures(isShown);
+      if (isShown) return;
     } catch (err) {
       if (!(err instanceof StoreUnavailableError))
         this.#parts.log.error(
@@ -163,6 +161,15 @@ export class RecordedChanges implements RecordListener {
     const next: Concerned = this.#due;
     this.#due = due === null || next === null ? null : due.union(next);
     this.#renamed = this.#renamed.union(renamed);
+  }
+
+  /**
+   * Ends the streams of readers who lost the group. They get the departures before, unless the PresenceStore is away: then what is
+   * to be shown may wait until it is back.
+   */
+  async #endAfterDepartures(isShown: boolean): Promise<void> {
+    const followed = this.#parts.followed();
+    if (isShown || followed.watch === null) await followed.inOrder(() => this.#parts.endWithoutAccess(null));
   }
 
   /** Whether all that the record names is shown. */

@@ -147,6 +147,8 @@ export class StreamSession extends Session<StreamRequest> implements ChannelRead
 
   /** The reader cannot be sent what it missed. Idempotent. */
   #lose(): void {
+    // It gets a snapshot.
+    if (this.#isLost) return;
     if (!this.#hasBegun) this.giveUpText();
     else if (this.sink?.takesSnapshots === true) this.#isLost = true;
     else this.disconnect();

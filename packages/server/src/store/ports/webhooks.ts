@@ -91,7 +91,7 @@ export interface WebhookStep {
   readonly acknowledged?: true;
   /**
    * The delivery is repeated at `dueAt`. `since`: the first failure since the last success. Ends the lease, and does no more
-   * where a write has forgotten the failures of before, or the webhook has another URL or is not active: it begins anew.
+   * where the webhook has begun anew since, with another URL or set active again, or is not active.
    */
   readonly failed?: { readonly dueAt: number; readonly since: number };
   /** The webhook becomes `failing`, and keeps its delivery. Does no more where `failed` does no more. */
@@ -105,9 +105,6 @@ export interface WebhookStep {
   /** The version of the webhook that the step was made with, and the position that it has passed: earlier past types end. */
   readonly version: number;
   readonly position: number;
-  /** The URL and the failures that the webhook had when it was claimed. */
-  readonly url: string;
-  readonly failures: number;
 }
 
 export interface WebhookStepOutcome {

@@ -8,8 +8,6 @@ import type { Write, WriteCases } from './write-cases.ts';
 const POSITION = { position: 1, index: 0 };
 const OTHER_URL = 'https://x.invalid/';
 const LEASE = 'lease';
-/** What the webhook `w` had when it was claimed. */
-const CLAIMED = { version: 0, position: 0, url: 'https://w.invalid/', failures: 0 };
 const DELIVERY = { id: 'd', end: POSITION, body: '{}' };
 const ATTEMPT = {
   ...{ webhookId: 'd', at: START, status: 200, error: null },
@@ -54,7 +52,7 @@ const claim: Write = async ({ store, key }) => {
 const advance =
   (step: Partial<WebhookStep>, lease = LEASE): Write =>
   (c) =>
-    c.store.webhooks.advance(c.key, 'w', lease, { ...CLAIMED, ...step }, c.next());
+    c.store.webhooks.advance(c.key, 'w', lease, { version: 0, position: 0, ...step }, c.next());
 
 const inOrder =
   (...writes: readonly Write[]): Write =>

@@ -13,6 +13,7 @@ import {
   parseTypes,
   toWebhook,
   typesText,
+  versionAfter,
   WEBHOOK_COLUMNS,
   webhookUpdate,
   webhookUpdated,
@@ -50,7 +51,7 @@ const INSERT = `
 
 /** $6: the past types with a `$` for the newest position, where the types change. */
 const UPDATE = `
-  UPDATE webhooks SET url = $3, types = $4, status = $5, version = version + 1,
+  UPDATE webhooks SET url = $3, types = $4, status = $5, version = ${versionAfter('$7')},
     past_types = CASE WHEN $6::text IS NULL THEN past_types ELSE replace($6::text, '$', ${NEWEST}::text) END,
     due_at = CASE WHEN $7 THEN 0 ELSE due_at END,
     failures = CASE WHEN $7 THEN 0 ELSE failures END,
@@ -140,11 +141,11 @@ const putWebhook: OnDatabase<WebhookStore['put']> = (database, project, id, writ
     const found = toLocked(locked);
     if (found === null) return create(transaction, project, id, write, Number(count?.[0]) >= most, context);
     const { pastTypes, ...before } = found;
-    const { changed, forgetsFailures, ...after } = webhookUpdate(before, write);
+    const { changed, beginsAnew, ...after } = webhookUpdate(before, write);
     if (changed.length === 0) return UNCHANGED;
     const changes = [webhookUpdated(id, changed)];
     const past = changed.includes('types') ? withPast(pastTypes, before.types) : null;
-    const fields = [after.url, after.types, after.status, past, forgetsFailures];
+    const fields = [after.url, after.types, after.status, past, beginsAnew];
     const update = [UPDATE, project, id, ...fields] as const;
     await transaction.commit([
       ...(past === null ? [update] : orderedAround(update)),

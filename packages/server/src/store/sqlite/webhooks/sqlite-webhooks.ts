@@ -7,6 +7,7 @@ import {
   parseTypes,
   toWebhook,
   typesText,
+  versionAfter,
   WEBHOOK_COLUMNS,
   webhookUpdate,
   webhookUpdated,
@@ -50,7 +51,7 @@ export function webhookWrites(connection: SqliteConnection): Writes<'webhooks'> 
     INSERT INTO webhooks (project_no, id, url, types, status, secret, created_at, position, position_index)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const update = prepare(`
-    UPDATE webhooks SET url = ?3, types = ?4, status = ?5, past_types = ?6, version = version + 1,
+    UPDATE webhooks SET url = ?3, types = ?4, status = ?5, past_types = ?6, version = ${versionAfter('?7')},
       due_at = CASE WHEN ?7 THEN 0 ELSE due_at END,
       failures = CASE WHEN ?7 THEN 0 ELSE failures END,
       failing_since = CASE WHEN ?7 THEN NULL ELSE failing_since END
@@ -87,14 +88,14 @@ export function webhookWrites(connection: SqliteConnection): Writes<'webhooks'> 
       const row = find.get(project, id);
       if (row === undefined) return create(project, id, write, most, context);
       const [url, types, status, pastTypes] = row;
-      const { changed, forgetsFailures, ...after } = webhookUpdate({ url, types, status }, write);
+      const { changed, beginsAnew, ...after } = webhookUpdate({ url, types, status }, write);
       if (changed.length === 0) return UNCHANGED;
       const past = [...parsePastTypes(pastTypes)];
       // The record of this write is judged by the new types already.
       if (changed.includes('types')) past.push([nextRecordOf(project) - 1, parseTypes(types)]);
       const storedPast = JSON.stringify(past.slice(-PAST_TYPES_MAX));
       const fields = [after.url, after.types, after.status, storedPast] as const;
-      update.run(project, id, ...fields, Number(forgetsFailures));
+      update.run(project, id, ...fields, Number(beginsAnew));
       return { kind: 'updated', changes: [webhookUpdated(id, changed)] };
     },
     rotateSecret(project, id, next) {
