@@ -1,6 +1,6 @@
 /** A whole server in this process, for tests over HTTP. */
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, readlink, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
@@ -70,7 +70,7 @@ export async function withServer<Result>(
       await running.close();
     }
     assert.deepEqual(await openFilesIn(dataDir), [], 'the stopped server left files open');
-    await assert.rejects(send(running.url, 'GET', '/healthz'), 'the stopped server still answers');
+    assert.equal(await listensAt(running.url), false, 'the stopped server still listens');
     return result;
   };
   return options.dataDir === undefined ? await withDataDir(run) : await run(options.dataDir);
@@ -91,6 +91,9 @@ export function testSettings(dataDir: string, overrides: Partial<Settings> = {})
     ...overrides,
   };
 }
+
+/** A state in Linux' table of sockets. */
+const LISTENING = '0A';
 
 /** Runs `use` with a new directory, and removes it. */
 export async function withDataDir<Result>(use: (dataDir: string) => Promise<Result>): Promise<Result> {
@@ -154,11 +157,26 @@ function jsonOrNull(text: string): unknown {
   }
 }
 
-/** The files of the directory that this process has open; empty on systems without /proc. */
-async function openFilesIn(directory: string): Promise<string[]> {
+/** The files and sockets that this process has open, as Linux names them; empty on systems without /proc. */
+async function openTargets(): Promise<string[]> {
   const descriptors = await readdir('/proc/self/fd').catch(() => []);
-  const targets = await Promise.all(
+  return await Promise.all(
     descriptors.map((descriptor) => readlink(`/proc/self/fd/${descriptor}`).catch(() => '')),
   );
-  return targets.filter((target) => target.startsWith(directory));
+}
+
+const openFilesIn = async (directory: string): Promise<string[]> =>
+  (await openTargets()).filter((target) => target.startsWith(directory));
+
+/** Whether this process listens on the URL's port: another process can be given the port as soon as a server has stopped. */
+async function listensAt(url: string): Promise<boolean> {
+  const port = Number(new URL(url).port).toString(16).toUpperCase().padStart(4, '0');
+  const table = await readFile('/proc/net/tcp', 'utf8').catch(() => '');
+  const listening = table
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, local, , state]) => local?.endsWith(`:${port}`) && state === LISTENING)
+    .map(([, , , , , , , , , inode]) => `socket:[${inode}]`);
+  const open = await openTargets();
+  return listening.some((socket) => open.includes(socket));
 }
