@@ -7,7 +7,7 @@ import { textOf } from '../../src/realtime/text/events-text.ts';
 import { SharedTexts } from '../../src/realtime/text/shared-texts.ts';
 import { eventBlock } from '../../src/wire/event-text.ts';
 import { SimulatedSink } from './simulated-sink.ts';
-import { withStreams } from './stream-world.ts';
+import { type StreamWorld, withStreams } from './stream-world.ts';
 
 const MB = 1_048_576;
 /** The bound on the outdated texts of a process, in megabytes. */
@@ -21,6 +21,12 @@ const textOfBytes = (bytes: number, isCurrent = false) =>
   Object.assign(textOf([{ name: 'x', id: '', data: 'x'.repeat(bytes) }]), { isCurrent });
 const ofMegabytes = (count: number, isCurrent = false) => textOfBytes(count * MB - FRAME_LENGTH, isCurrent);
 
+/** Moves a user, until a reader has it. */
+async function moveSeen(world: StreamWorld, reader: SimulatedSink, line: string): Promise<void> {
+  await world.move('u1000', line);
+  await world.until('the move', () => reader.parser.events.at(-1)?.data.location?.line === line);
+}
+
 describe('readers who stall in the middle of a snapshot', () => {
   test('above 64 MB of outdated snapshots, the readers of the oldest are disconnected', () =>
     withStreams({}, async (world) => {
@@ -29,8 +35,7 @@ describe('readers who stall in the middle of a snapshot', () => {
       const stalled: SimulatedSink[] = [];
       for (let index = 0; index < OUTDATED_MAX_MB + 16; index += 1) {
         stalled.push(await world.open({}, undefined, 0, stoppedSink()));
-        await world.move('u1000', `${index}`);
-        await world.until('the move', () => quick.parser.events.at(-1)?.data.location?.line === `${index}`);
+        await moveSeen(world, quick, `${index}`);
       }
       const open = stalled.filter(({ ended }) => ended === null).length;
       assert.ok(open >= OUTDATED_MAX_MB - 8 && open <= OUTDATED_MAX_MB, `${open} are open`);
@@ -55,8 +60,7 @@ describe('readers who stall in the middle of a snapshot', () => {
       const sessions: StreamSession[] = [];
       for (let index = 0; index < OUTDATED_MAX_MB + 16; index += 1) {
         sessions.push(await world.session());
-        await world.move('u1000', `${index}`);
-        await world.until('the move', () => quick.parser.events.at(-1)?.data.location?.line === `${index}`);
+        await moveSeen(world, quick, `${index}`);
       }
       const sinks = sessions.map((session) => {
         const sink = new SimulatedSink();
