@@ -1,12 +1,15 @@
-/** A TCP proxy between a process and a server. It delays new connections, and cuts connections, also at an answer. */
+/** A TCP proxy between a process and a server. It delays new connections, cuts connections, also at an answer, and changes what is sent. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { Transform } from 'node:stream';
 
 export class SlowProxy {
   /** How long each new connection is delayed, in milliseconds. */
   delayMs = 0;
   /** Whether a connection is cut instead of giving it this part of an answer. */
   cutsAt: (answer: Buffer) => boolean = () => false;
+  /** What the server receives instead of what was sent together. */
+  rewrites: (sent: Buffer) => Buffer = (sent) => sent;
   #isCut = false;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -24,7 +27,10 @@ export class SlowProxy {
         far.on('data', (answer: Buffer) => {
           if (this.cutsAt(answer)) near.destroy();
         });
-        near.pipe(far).pipe(near);
+        const rewritten = new Transform({
+          transform: (sent: Buffer, _, done) => done(null, this.rewrites(sent)),
+        });
+        near.pipe(rewritten).pipe(far).pipe(near);
         near.once('close', () => far.destroy());
         far.once('close', () => near.destroy());
       }, this.delayMs);

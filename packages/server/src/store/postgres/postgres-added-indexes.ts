@@ -50,9 +50,9 @@ async function dropInvalid(
     await connection.control(`LOCK TABLE ${table} IN SHARE UPDATE EXCLUSIVE MODE`, until);
     const invalid = await connection.run([IS_INVALID, index], until);
     if (invalid.length > 0) await connection.control(`DROP INDEX ${index}`, until);
-    await connection.control('COMMIT', until);
+    await connection.end('COMMIT', until);
   } catch (error) {
-    await connection.control('ROLLBACK', until).catch(() => {});
+    await connection.end('ROLLBACK', until).catch(() => {});
     throw error;
   }
 }

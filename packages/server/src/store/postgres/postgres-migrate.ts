@@ -112,9 +112,9 @@ async function migrateOnce(connection: PostgresConnection, until: number): Promi
     await connection.run([LOCK_REGISTER], until);
     const version = await schemaVersion(connection, until);
     if (!isCurrent(version)) await apply(connection, version, until);
-    await connection.control('COMMIT', until);
+    await connection.end('COMMIT', until);
   } catch (error) {
-    await connection.control('ROLLBACK', until).catch(() => {});
+    await connection.end('ROLLBACK', until).catch(() => {});
     throw error;
   }
 }

@@ -11,7 +11,7 @@ import {
   type Setting,
   streamOf,
 } from './postgres-connect.ts';
-import { isReadOnly, withoutValues } from './postgres-errors.ts';
+import { isCanceled, isReadOnly, withoutValues } from './postgres-errors.ts';
 import type { PostgresSettings } from './postgres-url.ts';
 
 /** How often a connection checks for late answers, in milliseconds. */
@@ -134,15 +134,28 @@ export class PostgresConnection implements AsyncDisposable {
     if (calls.length === 1 && this.#opened.pooled === null) return [await this.run(calls[0] as Call, until)];
     const begun = this.begin('READ COMMITTED', calls.length === 1 ? [] : [TOGETHER_TIMEOUT], until);
     const sent = calls.map((call) => this.run(call, until));
-    const answers = await together([begun, ...sent, this.control('COMMIT', until)]);
+    const answers = await together([begun, ...sent, this.end('COMMIT', until)]);
     return answers.slice(1, -1);
   }
 
   /** Begins a transaction of this isolation level. Settings that the database does not know are left out. */
   async begin(mode: string, settings: readonly Setting[], until: number): Promise<Row[]> {
-    const rows = await this.control(beginText(this.#opened, mode, settings), until);
+    const rows = await this.#bound(beginText(this.#opened, mode, settings), until);
     if (isStandby(rows)) throw unreachable(this.#server, new Error(IS_STANDBY));
     return [];
+  }
+
+  /** Commits a transaction, or rolls it back. */
+  end(how: 'COMMIT' | 'ROLLBACK', until: number, patience?: Patience): Promise<Row[]> {
+    return this.#bound(how, until, patience);
+  }
+
+  /**
+   * The beginning or the end of a transaction. Where the server cancels it (`pg_cancel_backend`), the statements after it are not in the
+   * transaction that they are for: those after a beginning are committed one by one. So the connection ends, and they may be applied or not.
+   */
+  #bound(text: string, until: number, patience?: Patience): Promise<Row[]> {
+    return this.#send({ text, rowMode: 'array', types }, until, patience, true);
   }
 
   /**
@@ -157,12 +170,12 @@ export class PostgresConnection implements AsyncDisposable {
     return this.#send({ text, name, values, rowMode: 'array', types }, until, patience);
   }
 
-  /** The same for what controls a transaction: statements without parameters, separated by semicolons. The rows of the last. */
+  /** The same for statements without parameters, separated by semicolons. The rows of the last. */
   control(text: string, until: number, patience?: Patience): Promise<Row[]> {
     return this.#send({ text, rowMode: 'array', types }, until, patience);
   }
 
-  #send(config: pg.QueryArrayConfig, until: number, patience = always): Promise<Row[]> {
+  #send(config: pg.QueryArrayConfig, until: number, patience = always, isBound = false): Promise<Row[]> {
     return new Promise((resolve, reject) => {
       if (this.#end !== null) return reject(this.#end);
       const sent = { until, patience, reject };
@@ -172,6 +185,7 @@ export class PostgresConnection implements AsyncDisposable {
       this.#client.query(config as unknown as pg.QueryConfig, (error: Error | undefined, result) => {
         this.#sent.delete(sent);
         this.#awaitedSince = performance.now();
+        if (error && isBound && isCanceled(error)) this.destroy(error);
         if (error) reject(this.#end ?? withoutValues(error));
         else resolve((Array.isArray(result) ? result.at(-1) : result).rows);
         if (isReadOnly(error)) this.#replaceSession();

@@ -6,7 +6,7 @@ import type { ProjectKey } from '../../../values/project-key.ts';
 import { type PoolUse, StoreTimings } from '../../store-timings.ts';
 import { Attempt, type WriteResources } from './postgres-attempt.ts';
 import type { Call, Row } from './postgres-connection.ts';
-import { isLostRace, isStatementTimeout, toStoreFailure } from './postgres-errors.ts';
+import { isCanceled, isLostRace, toStoreFailure } from './postgres-errors.ts';
 import { type CallsOf, MergedWrites } from './postgres-merged-writes.ts';
 import { PostgresPool, SENT_BEFORE_MS, storeClosed } from './postgres-pool.ts';
 import { ANSWER_WITHIN_MS, type Transaction } from './postgres-transaction.ts';
@@ -193,7 +193,7 @@ async function runUntilWon<Result>(
     try {
       return await run(attempt);
     } catch (error) {
-      if (isStatementTimeout(error)) attempt.allowLong(error);
+      if (isCanceled(error)) attempt.allowLong(error);
       else if (isLostRace(error)) await pauseAfterRace(runs, attempt.until, error);
       else throw error;
     }

@@ -20,8 +20,8 @@ const LOST_RACE = new Set([
 const LOCK_TIMEOUT = '55P03';
 /** The transaction only reads, and the statement writes. */
 const READ_ONLY = '25006';
-/** The server ended a statement that took too long. */
-const STATEMENT_TIMEOUT = '57014';
+/** The server ended a statement that took too long, or that an operator has canceled. */
+const CANCELED = '57014';
 
 const LOCKED_TOO_LONG =
   'a write waited too long for rows that another transaction has locked: a large write of the same users or groups, or a session of the database that is idle in a transaction (see pg_stat_activity)';
@@ -46,9 +46,9 @@ export function isLostRace(error: unknown): boolean {
 export const isLockTimeout = (error: unknown): boolean =>
   error instanceof DatabaseError && error.code === LOCK_TIMEOUT;
 
-/** Whether nothing was applied because it takes long. */
-export const isStatementTimeout = (error: unknown): boolean =>
-  error instanceof DatabaseError && error.code === STATEMENT_TIMEOUT;
+/** Whether the server has canceled the statement, which takes long. Nothing of it was applied. */
+export const isCanceled = (error: unknown): boolean =>
+  error instanceof DatabaseError && error.code === CANCELED;
 
 /** Whether what ended with the error may have been committed. Otherwise the server has rolled it back. */
 export const mayBeApplied = (error: unknown): boolean =>

@@ -84,7 +84,7 @@ export class Snapshot implements Disposable {
     this.#ended = true;
     clearTimeout(this.#idle);
     clearTimeout(this.#total);
-    this.#connection.control('COMMIT', performance.now() + ANSWER_WITHIN_MS).catch(() => {});
+    this.#connection.end('COMMIT', performance.now() + ANSWER_WITHIN_MS).catch(() => {});
     this.#onEnd();
   }
 

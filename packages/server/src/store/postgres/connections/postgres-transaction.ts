@@ -90,7 +90,7 @@ export class Transaction {
   /** Rolls back what was not committed. The caller need not wait: the connection answers in order. */
   [Symbol.dispose](): void {
     if (this.#state === 'begun') {
-      this.#connection.control('ROLLBACK', performance.now() + ANSWER_WITHIN_MS).catch(() => {});
+      this.#connection.end('ROLLBACK', performance.now() + ANSWER_WITHIN_MS).catch(() => {});
     }
     this.#state = 'ended';
   }
@@ -105,7 +105,7 @@ export class Transaction {
 
   #commit(): Promise<Row[]> {
     this.#state = 'ended';
-    const committed = this.#connection.control('COMMIT', this.#options.until, this.#patience);
+    const committed = this.#connection.end('COMMIT', this.#options.until, this.#patience);
     // When it fails, a statement before it may have failed too, and that error is reported.
     committed.catch(() => {});
     return committed;

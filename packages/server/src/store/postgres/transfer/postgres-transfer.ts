@@ -153,7 +153,7 @@ export const postgresTransfer = (settings: PostgresSettings, longReads: LongRead
       await connection.begin('READ COMMITTED', SETTINGS, until);
       await connection.run([SET_CHANGE_EPOCH, CHANGE_EPOCH, newChangeEpoch()], until);
       for (const statement of newEpochStatements()) await connection.run([statement], until);
-      await connection.control('COMMIT', until);
+      await connection.end('COMMIT', until);
     } catch (error) {
       throw toStoreFailure(error);
     }
@@ -227,7 +227,7 @@ class PostgresImport {
     for (const call of DERIVE) await this.#run(call);
     // A server that was started meanwhile has made a customer.
     await this.#requireAccounts();
-    await this.#connection.control('COMMIT', this.#until);
+    await this.#connection.end('COMMIT', this.#until);
   }
 
   #run(call: Call) {
