@@ -15,23 +15,24 @@ export class TokenSource {
   /** Null where there is only one token. */
   readonly #source: (() => string | Promise<string>) | null = null;
   readonly #timeoutMs: number;
-  #current: Promise<string> | undefined;
+  #requesting: Promise<string> | undefined;
   /** The cached token, if there is one: for a page that unloads and cannot wait. */
   latest: string | undefined;
 
   /** @param timeoutMs how long the function may take */
   constructor(token: Token, timeoutMs: number) {
     this.#timeoutMs = timeoutMs;
-    if (typeof token === 'string') {
-      this.latest = token;
-      this.#current = Promise.resolve(token);
-    } else this.#source = token;
+    if (typeof token === 'string') this.latest = token;
+    else this.#source = token;
   }
 
   /** Concurrent calls share one call of the function. @throws RollcallError `network` or `timeout` */
-  get(): Promise<string> {
-    this.#current ??= this.#request();
-    return this.#current;
+  async get(): Promise<string> {
+    if (this.latest !== undefined) return this.latest;
+    this.#requesting ??= this.#request().finally(() => {
+      this.#requesting = undefined;
+    });
+    return this.#requesting;
   }
 
   /** Gets the token that follows the cached one, which is used until then; null where there is only one. @throws as {@link get} */
@@ -44,12 +45,8 @@ export class TokenSource {
       const token = await within(this.#timeoutMs, [], Promise.resolve().then(this.#source));
       if (typeof token !== 'string' || !TOKEN.test(token)) throw new Error('none was returned');
       this.latest = token;
-      // Of a renewal, or of a request that a renewal has overtaken.
-      this.#current = Promise.resolve(token);
       return token;
     } catch (error) {
-      // A failed renewal changes nothing.
-      if (this.latest === undefined) this.#current = undefined;
       throw new RollcallError(
         error instanceof RollcallError ? error.code : 'network',
         `there is no token: ${reasonOf(error)}`,
@@ -63,11 +60,7 @@ export class TokenSource {
    * another.
    */
   reject(token: string | undefined = this.latest): boolean {
-    if (this.#source === null) return false;
-    if (token !== undefined && this.latest === token) {
-      this.latest = undefined;
-      this.#current = undefined;
-    }
-    return true;
+    if (this.#source && this.latest === token) this.latest = undefined;
+    return this.#source !== null;
   }
 }

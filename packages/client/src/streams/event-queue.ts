@@ -5,34 +5,25 @@ const EVENTS_MAX = 1_000;
 
 /** Events from a source that does not wait for their consumer. It stores a bounded number: after those, events are lost. */
 export class EventQueue<Event> {
-  #events: Event[] = [];
-  #isLossy = false;
+  #events: (Event | null)[] = [];
   #wake: () => void = () => {};
 
-  push(event: Event): void {
-    if (this.#events.length >= EVENTS_MAX) this.#isLossy = true;
-    if (!this.#isLossy) this.#events.push(event);
-    this.#wake();
-  }
-
-  /** Events were lost after those in the queue. */
-  lose(): void {
-    this.#isLossy = true;
+  /** Null: events were lost. What follows is lost too, until the queue is cleared. */
+  push(event: Event | null): void {
+    if (this.#events.at(-1) !== null) this.#events.push(this.#events.length < EVENTS_MAX ? event : null);
     this.#wake();
   }
 
   /** Begins anew. */
   clear(): void {
     this.#events = [];
-    this.#isLossy = false;
   }
 
-  /** The next event; null where events were lost. @throws RollcallError of the deadline */
+  /** The next event; null where events were lost: clear it then. @throws RollcallError of the deadline */
   async next(deadline: Deadline): Promise<Event | null> {
     for (;;) {
       const event = this.#events.shift();
       if (event !== undefined) return event;
-      if (this.#isLossy) return null;
       const woken = new Promise<void>((resolve) => {
         this.#wake = resolve;
       });

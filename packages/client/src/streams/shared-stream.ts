@@ -206,7 +206,7 @@ export class SharedStream {
     this.#from ??= session;
     if (this.#from === session) for (const part of partsOf(chunk)) this.#queue.push(part);
     // Another tab reads the stream now: what was between its events and those before is lost.
-    else this.#queue.lose();
+    else this.#queue.push(null);
   }
 }
 
