@@ -70,7 +70,7 @@ export const errorOfResponse = ({ status, headers }: Response, body: string): Ro
     {
       status,
       requestId: headers.get('x-request-id'),
-      retryAfterMs: retryAfterMs(headers.get('retry-after')),
+      retryAfterMs: retryAfterMs(headers),
       aboutToken: status === 401 && BEARER.test(headers.get('www-authenticate') as string),
     },
   );
@@ -96,9 +96,14 @@ export function objectIn(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** `Retry-After` in seconds or as a date. Some gateways send a fraction, which would be a date to the parser. */
-function retryAfterMs(header: string | null): number | undefined {
-  const seconds = Number.parseFloat(header as string);
-  const ms = seconds >= 0 ? seconds * 1_000 : Date.parse(header as string) - Date.now();
+/**
+ * `Retry-After` in seconds or as a date, which is compared with that of the response: the clock of this machine can be hours wrong. Some
+ * gateways send a fraction, which would be a date to the parser.
+ */
+function retryAfterMs(headers: Headers): number | undefined {
+  const header = headers.get('retry-after') as string;
+  const seconds = Number.parseFloat(header);
+  const now = Date.parse(headers.get('date') as string) || Date.now();
+  const ms = seconds >= 0 ? seconds * 1_000 : Date.parse(header) - now;
   return Number.isFinite(ms) ? Math.min(Math.max(0, ms), DELAY_MAX_MS) : undefined;
 }

@@ -258,16 +258,18 @@ describe('retries', () => {
   });
 });
 
-test('retryAfterMs of an error is that of the seconds of Retry-After, a fraction included', async () => {
-  for (const [seconds, retryAfterMs] of [
+test('retryAfterMs of an error is that of the seconds of Retry-After, a fraction included, or the time from Date to Retry-After', async () => {
+  const date = 'Thu, 01 Jan 2026 10:00:00 GMT';
+  for (const [retryAfter, retryAfterMs] of [
     ['0', 0],
     ['2', 2_000],
     ['1.5', 1_500],
     ['99999999999999999999', 86_400_000],
     ['soon', undefined],
+    ['Thu, 01 Jan 2026 10:00:07 GMT', 7_000],
   ] as const) {
     const busy: Script = (request) =>
-      respond(request, 429, errorBody('invalid_request'), { 'retry-after': seconds });
+      respond(request, 429, errorBody('invalid_request'), { date, 'retry-after': retryAfter });
     await withClient(busy, async (rollcall) => {
       isOf(await failure(rollcall.users.get('ada', { retries: 0 })), { status: 429, retryAfterMs });
     });
