@@ -150,4 +150,17 @@ describe('the end of a watch', () => {
       );
     }
   });
+
+  test('a signal ends it also where more events have been received', async () => {
+    const controller = new AbortController();
+    await watching(
+      (request) => stream(request, SNAPSHOT + arrived('e:1', 'ada')),
+      async ({ watch }) => {
+        await take(watch, 1);
+        controller.abort();
+        assert.deepEqual(await watch.next(), { done: true, value: undefined });
+      },
+      { signal: controller.signal },
+    );
+  });
 });

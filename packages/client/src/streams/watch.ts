@@ -123,6 +123,8 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
     for await (const { messages, lastId, retryMs = this.#retryMs } of chunks) {
       this.#retryMs = retryMs;
       for (const message of messages) {
+        // Events that wait are passed over when the consumer has ended the stream.
+        if (this.#isStopped) return;
         const event = this.#take(message);
         if (event !== null) yield event;
       }
