@@ -1,6 +1,6 @@
 /**
  * A PostgreSQL that accepts no more connections, where the store goes on with those that it has; one that only reads, or takes rights
- * away, for a while; and connections whose login fails.
+ * away, for a while; connections whose machine is gone, and those whose login fails.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -174,6 +174,23 @@ test(
         await roster.putUser('u', {});
       }),
     ),
+);
+
+test(
+  'the server ends a session within a minute after the machine of its process is gone',
+  { skip: skipsOwnPostgres },
+  () =>
+    OwnPostgres.with(async ({ url }) => {
+      await using connection = await PostgresConnection.open(parsePostgresUrl(url));
+      // As the socket of the server has them.
+      const settings = await connection.run(
+        [`SELECT setting::int FROM pg_settings WHERE name ~ '^tcp_(keepalives|user_timeout)' ORDER BY name`],
+        performance.now() + 5_000,
+      );
+      const [count, idle, interval, unacknowledgedMs] = settings.flat() as [number, number, number, number];
+      assert.ok(idle + interval * count < 60, `${settings}`);
+      assert.ok(0 < unacknowledgedMs && unacknowledgedMs < 60_000, `${settings}`);
+    }),
 );
 
 /** The server's message that demands SASL, by a mechanism that the client does not have. */

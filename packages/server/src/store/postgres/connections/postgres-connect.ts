@@ -7,6 +7,16 @@ import type { PostgresHost, PostgresSettings } from './postgres-url.ts';
 const CONNECT_LIMIT_MS = 3_000;
 /** An idle connection for so long is probed by the kernel, in milliseconds: it ends when the server's machine is gone. */
 const KEEP_ALIVE_MS = 10_000;
+/**
+ * The same on the server, in seconds and milliseconds: some 40 s after the machine of this process is gone, its sessions end. By default they
+ * would count among the server's connections for two hours.
+ */
+const SERVER_KEEP_ALIVE: readonly Setting[] = [
+  ['tcp_keepalives_idle', KEEP_ALIVE_MS / 1_000],
+  ['tcp_keepalives_interval', KEEP_ALIVE_MS / 1_000],
+  ['tcp_keepalives_count', 3],
+  ['tcp_user_timeout', 4 * KEEP_ALIVE_MS],
+];
 
 /**
  * Without statistics (after a restore, without autovacuum) PostgreSQL takes all rows of a project for a few and reads all
@@ -153,7 +163,8 @@ async function prepare(
   until: number,
 ): Promise<OpenedClient> {
   const { processID } = client as unknown as { readonly processID: number };
-  const values = [...settings, [IN_HOT_STANDBY, '']].map(([name, value]) => `('${name}', '${value}')`);
+  const named = [...settings, ...SERVER_KEEP_ALIVE, [IN_HOT_STANDBY, '']];
+  const values = named.map(([name, value]) => `('${name}', '${value}')`);
   const text = `
     SELECT name, current_setting(name), pg_backend_pid() = ${processID},
       CASE WHEN pg_backend_pid() = ${processID} AND value <> '' THEN set_config(name, value, FALSE) END
