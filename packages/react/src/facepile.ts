@@ -8,8 +8,7 @@ export interface FacepileProps extends PresenceOptions, Omit<AvatarStackProps, '
 
 /** The faces of the others who are present, live. Renders nothing while no user is present. */
 export function Facepile(props: FacepileProps): ReactElement | null {
-  const { groupID, location, partialMatch, excludeDurable, ...shown } = props;
-  const people = useOthers({ groupID, location, partialMatch, excludeDurable });
+  const people = useOthers(props);
   if (people.length === 0) return null;
-  return createElement(AvatarStack, { label: 'Also here', ...shown, people });
+  return createElement(AvatarStack, { label: 'Also here', ...props, people });
 }

@@ -1,5 +1,4 @@
 import type { Observable, RollcallError } from '@rollcall/client';
-import { retryDelayMs } from './retry-delay.ts';
 
 /**
  * What a store does while it has subscribers. It ends when the signal aborts. It returns true when it has read everything, and is not
@@ -14,6 +13,14 @@ export type Source<State> = (
 const LINGER_MS = 1_000;
 /** A store without a subscriber for so long is of something that is not shown any more, or of a rendering that React gave up. */
 const UNUSED_MS = 10_000;
+const FIRST_RETRY_MS = 1_000;
+const RETRY_DELAY_MAX_MS = 30_000;
+
+/** How long to wait before the next attempt, in milliseconds: longer after each failure in a row, with jitter. */
+export function retryDelayMs(failures: number, { retryAfterMs = 0 }: RollcallError): number {
+  const wholeMs = Math.min(RETRY_DELAY_MAX_MS, FIRST_RETRY_MS * 2 ** failures);
+  return Math.max(retryAfterMs, wholeMs * (0.5 + Math.random() / 2));
+}
 
 /**
  * State that is live while it has subscribers: the first starts its source, and the source ends a second after the last has

@@ -10,7 +10,7 @@ import { storeOf } from './client-stores.ts';
 import type { LiveStore } from './live-store.ts';
 import { pageLoader } from './page-loader.ts';
 import { useProvided } from './rollcall-provider.ts';
-import { type MessageContent, nodesOf, SendQueue } from './send-queue.ts';
+import { type MessageContent, nodesOf, sendQueue } from './send-queue.ts';
 import {
   isUnsent,
   type ThreadMessage,
@@ -94,12 +94,9 @@ export function useThread(threadID: string): UseThread {
 
 function threadActions(client: RollcallClient, store: LiveStore<ThreadState>, threadID: string) {
   const messages = client.threads.messages(threadID);
-  const queue = new SendQueue(messages, store, threadID, () => viewerIDOf(client) ?? '');
   return {
     loadOlder: pageLoader(store, messages.list({ order: 'descending' }), OLDER_LIMIT, withOlder),
-    send: queue.send,
-    retry: queue.retry,
-    discard: queue.discard,
+    ...sendQueue(messages, store, threadID, () => viewerIDOf(client) ?? ''),
     edit: async (id: string, content: MessageContent) => {
       await messages.put(id, { content: nodesOf(content) as ContentNode[] });
     },
