@@ -4,6 +4,7 @@ import { LiveStore, type Source } from './live-store.ts';
 interface AnyStore {
   readonly isForgotten: boolean;
   resume(): void;
+  reset(): void;
 }
 
 const STORES = new WeakMap<RollcallClient, Map<string, AnyStore>>();
@@ -22,7 +23,7 @@ export function storeOf<State>(
   const stores = STORES.get(client) ?? storesOf(client);
   const text = stableText(key);
   const known = stores.get(text);
-  if (known !== undefined && !known.isForgotten) return known as unknown as LiveStore<State>;
+  if (known?.isForgotten === false) return known as unknown as LiveStore<State>;
   for (const [other, store] of stores) if (store.isForgotten) stores.delete(other);
   const store = new LiveStore(initial, source, isNeeded);
   stores.set(text, store);
@@ -34,6 +35,11 @@ function storesOf(client: RollcallClient): Map<string, AnyStore> {
   STORES.set(client, stores);
   onConnectedAgain(client, () => {
     for (const store of stores.values()) store.resume();
+  });
+  client.status.subscribe(() => {
+    const { state, reason } = client.status.get();
+    // After close(), which has no reason, what the user has read is not shown any more.
+    if (state === 'closed' && !reason) for (const store of stores.values()) store.reset();
   });
   return stores;
 }

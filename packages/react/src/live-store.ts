@@ -66,7 +66,7 @@ export class LiveStore<State> implements Observable<State> {
   subscribe = (listener: () => void): (() => void) => {
     const own = () => listener();
     // React has shown a component again without rendering it.
-    if (this.isForgotten) this.set(() => this.initial);
+    if (this.isForgotten) this.reset();
     this.#listeners.add(own);
     clearTimeout(this.#linger);
     // Many components that are mounted while the server is away send no more requests than one.
@@ -95,6 +95,12 @@ export class LiveStore<State> implements Observable<State> {
   actions<Actions>(make: () => Actions): Actions {
     this.#actions ??= make();
     return this.#actions as Actions;
+  }
+
+  /** Ends the source, and forgets what it has read. */
+  reset(): void {
+    this.#stop();
+    this.set(() => this.initial);
   }
 
   /** Runs the source again, for example after its error was mended. */

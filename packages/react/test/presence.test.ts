@@ -65,6 +65,25 @@ for (const react of REACT_VERSIONS) {
       });
     });
 
+    test('a page whose client is closed shows nothing of what its user has read', async () => {
+      const project = await host.value.project('ada', 'bob');
+      const unread = { count: 0, total: null, hasMore: false, isLoading: true };
+      await project.put('/v1/users/bob/presence', { groupID: 'g', location: { page: 'b' } });
+      await host.value.open(react, project, 'ada', { view: 'hydrated' }, async ({ page }) => {
+        await shows(page, 'viewer', 'ADA');
+        await shows(page, 'others', [['bob', ['b']]]);
+        await shows(page, 'members', { count: 2, total: 2, hasMore: false, isLoading: false });
+        await page.locator('#create').click();
+        await shows(page, 'threads', { isLoading: false, names: ['Made 0'] });
+        await page.locator('#close').click();
+        await shows(page, 'status', ['closed', null]);
+        await shows(page, 'viewer', null);
+        await shows(page, 'others', []);
+        await shows(page, 'members', unread);
+        await shows(page, 'threads', { isLoading: true, names: [] });
+      });
+    });
+
     test('a component with a selector of useOthers renders only when its selection changes', async () => {
       const project = await host.value.project('ada', 'bob', 'eve');
       await host.value.open(react, project, 'ada', { view: 'watcher' }, async ({ page }) => {

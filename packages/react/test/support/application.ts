@@ -208,6 +208,7 @@ function Root({ client: first, children }: rollcall.RollcallProviderProps): Reac
     createElement(rollcall.RollcallProvider, { key: 'provider', client, groupID, children }),
     shown('round', round),
     button('again', () => setRound(round + 1)),
+    button('close', () => void client.close()),
     button('login', () => {
       void client.close();
       setClient(clientOf(parameters().get('url') ?? '', parameters().get('other') ?? ''));
