@@ -2,14 +2,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { pino } from 'pino';
+import { inspectRedisServer } from '../../src/wiring.ts';
 import { OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
 import { type TestServer, withServer } from '../support/server.ts';
 import { until } from '../support/waiting.ts';
 
 /** The rights that docs/operations.md names. */
-const RIGHTS = '~rollcall:* &*rollcall:* -@all +@connection +@read +@write +@pubsub +@scripting +info'.split(
-  ' ',
-);
+const RIGHTS =
+  '~rollcall:* &*rollcall:* -@all +@connection +@read +@write +@pubsub +@scripting +info +time'.split(' ');
+
+const urlOf = ({ url }: OwnRedis) => url.replace('//', '//app:secret@');
 
 /** Runs `use` with a server whose account on Redis has these rights alone, and with the lines of its log. */
 async function withAccount(
@@ -19,7 +21,7 @@ async function withAccount(
   await redis.command('ACL', 'SETUSER', 'app', 'on', '>secret', ...RIGHTS);
   const lines: string[] = [];
   const log = pino({ level: 'info' }, { write: (text) => void lines.push(text) });
-  const redisUrl = redis.url.replace('//', '//app:secret@');
+  const redisUrl = urlOf(redis);
   await withServer({ settings: { redisUrl }, log }, async (server) => {
     await server.request('PUT', '/v1/users/u', { body: {} });
     await server.request('PUT', '/v1/groups/g', { body: { name: 'G', members: ['u'] } });
@@ -43,6 +45,11 @@ describe('an account of Redis', { skip: skipsOwnRedis }, () => {
       assert.equal(stream.status, 200);
       await stream.body?.cancel();
       assert.equal((await request('DELETE', '/v1/groups/g')).status, 200);
+    }));
+
+  test('rollcall doctor inspects Redis with the rights that the documentation names', () =>
+    withAccount(async (redis) => {
+      assert.equal((await inspectRedisServer(urlOf(redis))).concern, null);
     }));
 
   test('without the right to scripts presence is answered 503, and it is set when the right is back', () =>
