@@ -76,9 +76,14 @@ test(
     }),
 );
 
-for (const file of ['rollcall.db', 'serve.lock'])
+/** What an account needs to write: the directory, and the files in it. */
+for (const [what, path] of [
+  ['rollcall.db', '/rollcall.db'],
+  ['serve.lock', '/serve.lock'],
+  ['the directory', ''],
+])
   test(
-    `rollcall doctor fails where ${file} of another account is not writable in a directory that is`,
+    `rollcall doctor fails where ${what} of another account is not writable`,
     {
       skip: notRoot,
     },
@@ -87,8 +92,8 @@ for (const file of ['rollcall.db', 'serve.lock'])
         const account = 4_321;
         await makeSmallStore(embedded(dataDir));
         lockDataDirectory(dataDir)();
-        for (const path of [dataDir, ...readdirSync(dataDir).map((name) => join(dataDir, name))])
-          chownSync(path, account, account);
+        for (const each of [dataDir, ...readdirSync(dataDir).map((name) => join(dataDir, name))])
+          chownSync(each, account, account);
         const doctor = () =>
           rollcall(['doctor', '--data-dir', dataDir], {
             program: CHECKOUT,
@@ -96,11 +101,12 @@ for (const file of ['rollcall.db', 'serve.lock'])
             account,
           });
         assert.equal((await doctor()).code, 0);
-        chmodSync(join(dataDir, file), 0o644);
-        chownSync(join(dataDir, file), 0, 0);
+        const closed = `${dataDir}${path}`;
+        chmodSync(closed, path === '' ? 0o755 : 0o644);
+        chownSync(closed, 0, 0);
         const { code, stdout } = await doctor();
         assert.equal(code, 1);
-        const line = `^failed {3}data directory: \\S+/${file} is not writable for this account\n {9}Run chown `;
+        const line = `^failed {3}data directory: ${closed} is not writable for this account\\n {9}Run chown `;
         assert.match(stdout, new RegExp(line, 'm'));
       }),
   );

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import process from 'node:process';
 import { test } from 'node:test';
-import { KNOWN, requestsTo, withServe } from '../cli/cli-process.ts';
+import { KNOWN, requestsTo, rollcall, withServe } from '../cli/cli-process.ts';
 import { type Answer, send } from '../support/http-client.ts';
 import { withDataDir } from '../support/server.ts';
 
@@ -16,7 +16,7 @@ const skip = canMount ? false : 'this system lets no test mount a file system';
 
 const METADATA = { text: 'm'.repeat(16_000) };
 
-test('writes on a full disk are answered with 503 while reads continue, and both succeed when there is space again', {
+test('writes on a full disk are answered with 503 while reads continue, rollcall doctor reports the disk, and both succeed when there is space again', {
   skip,
 }, async () => {
   if (process.env[IN_NAMESPACE] === undefined) {
@@ -35,6 +35,12 @@ test('writes on a full disk are answered with 503 while reads continue, and both
       const request = requestsTo(url);
       const put = (id: string) => request('PUT', `/v1/users/${id}`, { metadata: METADATA });
       const get = (path: string) => request('GET', path);
+      const doctor = async () => {
+        const args = ['doctor', '--json', '--url', url, '--data-dir', join(parent, 'data')];
+        const { code, stdout } = await rollcall(args);
+        const checks = JSON.parse(stdout) as { name: string; outcome: string }[];
+        return [checks.find(({ name }) => name === 'free space')?.outcome, code];
+      };
       let count = 0;
       let answer: Answer;
       for (;;) {
@@ -45,7 +51,9 @@ test('writes on a full disk are answered with 503 while reads continue, and both
       assert.deepEqual([answer.status, answer.json<{ error: string }>().error], [503, 'error']);
       assert.equal((await get(`/v1/users/u${count - 1}`)).status, 200);
       assert.equal((await get(`/v1/users/u${count}`)).status, 401);
-      spawnSync('mount', ['-o', 'remount,size=64m', parent]);
+      assert.deepEqual(await doctor(), ['failed', 1]);
+      spawnSync('mount', ['-o', 'remount,size=300m', parent]);
+      assert.deepEqual(await doctor(), ['ok', 0]);
       assert.equal((await put(`u${count}`)).status, 200);
       assert.equal((await get('/readyz')).status, 200);
       server.signal('SIGTERM');
