@@ -77,6 +77,42 @@ describe('a stream that tabs share', { skip: skipsPages }, () => {
     });
   });
 
+  test('a stream that opens with the token of another user, after the one before was rejected, is not shared with tabs of that one', async () => {
+    await withScene(async ({ opened, tab }) => {
+      const leading = await tab();
+      const token = String(new URL(leading.url()).searchParams.get('token'));
+      const [head = '', claims = ''] = token.split('.');
+      const others = { ...JSON.parse(Buffer.from(claims, 'base64url').toString()), sub: 'other' };
+      const other = `${head}.${Buffer.from(JSON.stringify(others)).toString('base64url')}.c`;
+      await leading.route('**/v1/**', async (route) => {
+        const isRejected = route.request().headers().authorization === `Bearer ${token}`;
+        if (!isRejected) return route.continue();
+        const headers = { 'access-control-allow-origin': '*' };
+        return route.fulfill({
+          status: 401,
+          headers,
+          json: { error: 'expired_access_token', message: 'it ended' },
+        });
+      });
+      await leading.evaluate(`import('/client.js').then(({ RollcallClient }) => {
+        const tokens = ['${token}'];
+        const token = () => tokens.pop() ?? '${other}';
+        window.client = new RollcallClient({ url: client.transport.base, token, socket: false });
+      })`);
+      await watch(leading);
+      await opened(0);
+      await leading.waitForFunction('channels.length === 2');
+      const sources = [await opened(1)];
+      const following = await tab();
+      await watch(following);
+      sources.push(await opened(2));
+      for (const [index, source] of sources.entries())
+        write(source, snapshot('e-0'), arrived('e-1', `${index}`));
+      await shows(leading, 'snapshot', 'arrived 0');
+      await shows(following, 'snapshot', 'arrived 1');
+    });
+  });
+
   test('a tab of a shared stream can wait for another watch while it handles a snapshot', async () => {
     await withScene(async (scene) => {
       const { opened, tab, streams } = scene;

@@ -48,6 +48,7 @@ export const openPermittedStream: OpenStream = (transport, stream) => {
 export class SharedStream {
   readonly #transport: StreamTransport;
   readonly #stream: HttpStream;
+  readonly #user: string;
   readonly #name: string;
   readonly #channel: Channel;
   readonly #session: string = `${Math.random()}`;
@@ -62,9 +63,16 @@ export class SharedStream {
   #state: State = { kind: 'state', isOpen: false };
   #reported: State | undefined;
 
-  private constructor(transport: StreamTransport, stream: HttpStream, name: string, channel: Channel) {
+  private constructor(
+    transport: StreamTransport,
+    stream: HttpStream,
+    user: string,
+    name: string,
+    channel: Channel,
+  ) {
     this.#transport = transport;
     this.#stream = stream;
+    this.#user = user;
     this.#name = name;
     this.#channel = channel;
     this.#channel.onmessage = ({ data }) => {
@@ -80,7 +88,7 @@ export class SharedStream {
     if (user === null || BroadcastChannel === undefined || !(await areConnectionsShared(base))) return null;
     const name = JSON.stringify([FORMAT, base, user, stream.path + queryString(stream.query)]);
     try {
-      return new SharedStream(transport, stream, name, new BroadcastChannel(name));
+      return new SharedStream(transport, stream, user, name, new BroadcastChannel(name));
     } catch {
       // A browser that blocks storage for the page blocks channels too.
       return null;
@@ -137,6 +145,7 @@ export class SharedStream {
     this.#hasSnapshot = true;
     this.#begin();
     const report = (isOpen: boolean, reason?: string) => {
+      if (isOpen) this.#checkUser();
       this.#state = { kind: 'state', isOpen, reason };
       this.#channel.postMessage(this.#state);
       this.#report();
@@ -162,13 +171,19 @@ export class SharedStream {
 
   /** The permit is released before the consumer handles the snapshot, because the consumer can wait for another snapshot. */
   async #readSnapshot(signal: AbortSignal): Promise<StreamChunk> {
-    const stream = { ...this.#stream, stops: [signal], lastId: () => '', report: () => {} };
+    const stream = { ...this.#stream, stops: [signal], lastId: () => '', report: () => this.#checkUser() };
     const permit = (aborted: AbortSignal) => snapshotPermit(this.#transport.base, aborted);
     for await (const chunk of await openOwnStream(this.#transport, stream, permit)) {
       const snapshot = partsOf(chunk).find(({ messages }) => messages.length > 0);
       if (snapshot !== undefined) return snapshot;
     }
     throw new RollcallError('network', 'the server sent no snapshot');
+  }
+
+  /** A token that is rejected while the stream opens can be followed by one of a user who has logged in since. @throws RollcallError */
+  #checkUser(): void {
+    if (claimsOf(this.#transport.tokens.latest ?? '') !== this.#user)
+      throw new RollcallError('network', 'the token is of another user now');
   }
 
   #receive(message: Message): void {
