@@ -115,7 +115,8 @@ export class GroupChanges {
     for (const [, event] of events) {
       if (event.type === 'arrived') {
         const { userId, incarnation } = event;
-        if (this.#state.view.incarnationOf(userId) !== incarnation) users.set(userId, incarnation);
+        if (users.has(userId) || this.#state.view.incarnationOf(userId) !== incarnation)
+          users.set(userId, incarnation);
       } else if (event.type === 'durable' && !this.#state.has(event.userId))
         users.set(event.userId, users.get(event.userId) ?? null);
     }

@@ -73,7 +73,10 @@ export class GroupView {
     this.#add(userId, member);
   }
 
-  /** A new user is visible: only eligible users are set present. */
+  /**
+   * A user with a new membership is visible: only eligible users are set present. The presence of an earlier membership has departed
+   * before.
+   */
   arrive({ userId, incarnation, location, from: left, data: brought }: Arrival): ReaderEvent[] {
     const data = brought ?? null;
     let member = this.#members.get(userId);
@@ -81,6 +84,7 @@ export class GroupView {
       member = { locations: [], data: null, incarnation, isVisible: true };
       this.#add(userId, member);
     }
+    member.isVisible ||= member.incarnation !== incarnation;
     member.incarnation = incarnation;
     const { from, isNew } = move(member, left, location);
     const hasOtherData = setData(member, location, data);
