@@ -6,7 +6,7 @@ import type { WebhookAttempt, WebhookSecrets } from '../store/ports/webhooks.ts'
 import type { Tracing } from '../tracing/tracing.ts';
 import { http } from '../values/node-http.ts';
 import type { ProjectKey } from '../values/project-key.ts';
-import { answerText, errorText, statusError } from './attempt-texts.ts';
+import { ABORTED, answerText, errorText, statusError } from './attempt-texts.ts';
 import { signatureHeaders } from './delivery-signature.ts';
 import type { HostLookup } from './host-lookup.ts';
 
@@ -30,6 +30,8 @@ interface Sending extends WebhookSecrets {
 /** An attempt, and what follows from the answer. */
 export interface AttemptOutcome {
   readonly attempt: WebhookAttempt;
+  /** The signal ended the attempt before there was an answer: it says nothing about the receiver. */
+  readonly isAborted: boolean;
   readonly isAcknowledged: boolean;
   /** The receiver wants no more. */
   readonly isGone: boolean;
@@ -59,8 +61,8 @@ export class AttemptSender {
     this.#tracing = tracing;
   }
 
-  /** One attempt; never rejects. Null where the signal ended it. */
-  async send(sending: Sending, connection: Connection, signal: AbortSignal): Promise<AttemptOutcome | null> {
+  /** One attempt; never rejects. */
+  async send(sending: Sending, connection: Connection, signal: AbortSignal): Promise<AttemptOutcome> {
     const at = this.#clock.now();
     const startedAt = performance.now();
     let answer: Answer | null = null;
@@ -69,14 +71,14 @@ export class AttemptSender {
       answer = await this.#exchange(sending, connection, at, signal);
       error = statusError(answer.status);
     } catch (thrown) {
-      if (signal.aborted) return null;
-      error = errorText(thrown);
+      error = signal.aborted ? ABORTED : errorText(thrown);
     }
     const milliseconds = Math.round(performance.now() - startedAt);
     const { status = null, body = null, retryAfter = null } = answer ?? {};
     this.#tracing?.attempt({ begun: startedAt, id: sending.id, url: sending.url, status, error });
     return {
       attempt: { webhookId: sending.id, at, status, error, milliseconds, answer: body },
+      isAborted: answer === null && signal.aborted,
       isAcknowledged: error === null,
       isGone: status === 410,
       retryAfter,

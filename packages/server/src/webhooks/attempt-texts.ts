@@ -19,6 +19,9 @@ export function statusError(status: number): string | null {
     : `the receiver answered ${status}`;
 }
 
+/** Why there was no answer where this process ended the attempt: it stops, or the webhook was replayed or deleted, or taken over. */
+export const ABORTED = 'the server ended the attempt';
+
 /** Why there was no answer. */
 export function errorText(thrown: unknown): string {
   const error = thrown as NodeJS.ErrnoException;

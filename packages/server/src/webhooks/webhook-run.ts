@@ -4,7 +4,13 @@ import type { StoreWrites } from '../core/changes/store-writes.ts';
 import type { Clock } from '../core/clock.ts';
 import { ServiceError } from '../core/service-error.ts';
 import { type WebhookFilter, webhookFilter } from '../core/webhooks/webhook-filter.ts';
-import type { ClaimedWebhook, FixedDelivery, StoredPosition, WebhookStep } from '../store/ports/webhooks.ts';
+import type {
+  ClaimedWebhook,
+  FixedDelivery,
+  StoredPosition,
+  WebhookStep,
+  WebhookStepOutcome,
+} from '../store/ports/webhooks.ts';
 import type { Store } from '../store/store.ts';
 import { type AttemptOutcome, type AttemptSender, Connection } from './attempt-sender.ts';
 import type { Composed, DeliveryWriter } from './delivery-writer.ts';
@@ -162,12 +168,12 @@ export class WebhookRun {
     const { id, body, end } = this.#delivery as FixedDelivery;
     const sending = { ...this.webhook, id, body, isRepeat: failures > 0 };
     const outcome = await sender.send(sending, connection, this.#aborting.signal);
-    if (outcome === null) {
-      await this.#release();
+    const { attempt, isAborted, isAcknowledged, isGone, retryAfter } = outcome;
+    if (isAborted) {
+      await this.#advance({ attempt, isReleased: true });
       return false;
     }
     this.#parts.attempted(outcome);
-    const { attempt, isAcknowledged, isGone, retryAfter } = outcome;
     if (isAcknowledged) return this.#acknowledged(outcome, end);
     const now = clock.now();
     const since = failures === 0 ? now : Math.min(now, this.webhook.failingSince ?? now);
@@ -211,14 +217,20 @@ export class WebhookRun {
     );
   }
 
-  #advance(step: Step) {
+  async #advance(step: Step): Promise<WebhookStepOutcome> {
     const { store, writes } = this.#parts;
-    const { project, id, lease, version } = this.webhook;
+    const { project, id, lease, version, createdAt } = this.webhook;
     const { position } = step.next?.end ?? this.#position;
-    return writes.run(
+    const outcome = await writes.run(
       { ...BY_SERVICE, project },
       (context) => store.webhooks.advance(project, id, lease, { ...step, version, position }, context),
       {},
     );
+    if (outcome.kind === 'unchanged' && step.attempt !== undefined) {
+      // The attempt was made, also where a replay has ended the lease. One that was deleted and created again did not make it.
+      const current = await store.webhooks.find(project, id);
+      if (current?.createdAt === createdAt) await store.webhooks.log(project, id, step.attempt);
+    }
+    return outcome;
   }
 }

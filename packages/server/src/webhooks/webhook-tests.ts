@@ -43,7 +43,7 @@ export class WebhookTests {
       using connection = new Connection();
       const sending = { ...webhook, project, ...testDelivery(projectId, clock.now()), isRepeat: false };
       const outcome = await sender.send(sending, connection, this.#ending.signal);
-      if (outcome === null) throw retryLater('the server is stopping; try again');
+      if (outcome.isAborted) throw retryLater('the server is stopping; try again');
       await store.webhooks.log(project, webhook.id, outcome.attempt);
       return outcome.attempt;
     });

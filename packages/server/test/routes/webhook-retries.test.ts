@@ -113,18 +113,25 @@ test('a webhook whose receiver answers 410 is failing at once, and the service r
   assert.equal(receiver.received[1]?.text, receiver.received[0]?.text);
 });
 
-/** A webhook whose first attempt is under way: the function answers it, and resolves when the attempt is stored. */
-async function underWay(): Promise<Case & { answer(code: number): Promise<void> }> {
+interface UnderWay extends Case {
+  respond(code: number): void;
+  /** Resolves when the attempt is stored. */
+  answer(code: number): Promise<void>;
+}
+
+/** A webhook whose first attempt is under way until it is answered. */
+async function underWay(): Promise<UnderWay> {
   const { promise, resolve } = Promise.withResolvers<Parameters<Answering>[0]>();
   const [project, receiver] = [await server.project(), closed(await WebhookReceiver.open())];
   receiver.answer = resolve;
   await createWebhook(project, 'w', receiver.url, { types: ['user.*'] });
   await project.seedUsers('ada');
   const response = await promise;
+  const respond = (code: number) => void response.writeHead(code).end();
   return {
-    ...{ project, receiver },
+    ...{ project, receiver, respond },
     answer: async (code) => {
-      response.writeHead(code).end();
+      respond(code);
       await recorded({ project, receiver }, 1);
     },
   };
@@ -143,6 +150,41 @@ test('a webhook that is paused while its receiver answers 410 stays paused, and 
     (await receiver.changes(1)).map(({ user }) => user),
     ['ada'],
   );
+});
+
+for (const code of [204, 503])
+  test(`an attempt that a replay overtakes is among the attempts: its receiver answers ${code}`, async () => {
+    const { project, receiver, answer } = await underWay();
+    expectDone(await project.post('/v1/webhooks/w/replay', { after: 'latest' }));
+    await answer(code);
+    const [attempt] = await attempts(project, 'w');
+    assert.deepEqual([attempt?.webhook_id, attempt?.status], [receiver.received[0]?.id, code]);
+  });
+
+test('an attempt that hangs when a replay overtakes it is ended, and is among the attempts', async () => {
+  const { project, receiver } = await underWay();
+  expectDone(await project.post('/v1/webhooks/w/replay', { after: 'latest' }));
+  await until('the end of the attempt', async () => {
+    clock.move(2 * SECOND);
+    return (await attempts(project, 'w')).length > 0;
+  });
+  const [attempt] = await attempts(project, 'w');
+  assert.deepEqual(
+    [attempt?.webhook_id, attempt?.status, attempt?.error],
+    [receiver.received[0]?.id, null, 'the server ended the attempt'],
+  );
+});
+
+test('a webhook that is created again during an attempt of the one before has none of its attempts', async () => {
+  const [first, other] = [await underWay(), await underWay()];
+  const { project, receiver } = first;
+  expectDone(await project.delete('/v1/webhooks/w'));
+  clock.move(1);
+  await createWebhook(project, 'w', receiver.url, { status: 'paused' });
+  expectDone(await other.project.post('/v1/webhooks/w/replay', { after: 'latest' }));
+  first.respond(503);
+  await other.answer(503);
+  assert.deepEqual(await attempts(project, 'w'), []);
 });
 
 for (const code of [410, 503])
