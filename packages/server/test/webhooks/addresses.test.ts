@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import dns from 'node:dns/promises';
 import { syncBuiltinESMExports } from 'node:module';
+import { isIP } from 'node:net';
 import { afterEach, describe, test } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
 import { AddressRules } from '../../src/webhooks/address-rules.ts';
@@ -13,7 +14,17 @@ const REJECTED = [
   ...['169.254.169.254', '172.16.0.1', '172.31.255.255', '192.0.0.8', '192.0.2.1', '192.168.1.1'],
   ...['198.18.0.1', '198.19.255.255', '198.51.100.7', '203.0.113.9', '224.0.0.1', '240.0.0.1'],
   ...['255.255.255.255', '::', '::1', '::127.0.0.1', '::ffff:127.0.0.1', '::ffff:10.0.0.1', '::ffff:7f00:1'],
-  ...['64:ff9b::7f00:1', '64:ff9b:1::1', '100::1', '2001::1', '2001:db8::1', '2002:7f00:1::', '3fff::1'],
+  ...[
+    '64:ff9b::7f00:1',
+    '64:ff9b::808:808',
+    '::ffff:0:7f00:1',
+    '64:ff9b:1::1',
+    '100::1',
+    '2001::1',
+    '2001:db8::1',
+    '2002:7f00:1::',
+    '3fff::1',
+  ],
   ...['fc00::1', 'fd12:3456::1', 'fe80::1', 'fe80::1%lo', 'fec0::1', 'ff02::1', '5f00::1', 'localhost', ''],
 ];
 const PUBLIC = [
@@ -58,7 +69,7 @@ describe('the address that a webhook is connected to', () => {
   /** The name server's answers, one for each lookup of the name. */
   function answering(...answers: readonly string[][]): void {
     const left = [...answers];
-    const answer = async () => (left.shift() ?? []).map((address) => ({ address, family: 4 }));
+    const answer = async () => (left.shift() ?? []).map((address) => ({ address, family: isIP(address) }));
     dns.lookup = answer as unknown as typeof lookup;
     syncBuiltinESMExports();
   }
@@ -85,6 +96,15 @@ describe('the address that a webhook is connected to', () => {
     const rejected = 'the address of the host is not public';
     assert.deepEqual(errors, [null, rejected, null, rejected]);
     assert.equal(receiver.received.length, 2);
+  });
+
+  test('a host with several addresses is connected to at the first accepted one that can be reached', async (context) => {
+    const receiver = await WebhookReceiver.open();
+    context.after(() => receiver.close());
+    answering(['10.0.0.1', '::1', '127.0.0.2', 'fd00::1', '127.0.0.1']);
+    using connection = new Connection();
+    const { status, error } = await attempt(receiver.port, connection, '127.0.0.0/8,::1');
+    assert.deepEqual([status, error], [204, null]);
   });
 
   test('an address in the URL itself is rejected without a connection', async () => {
