@@ -153,7 +153,11 @@ function exchange(url: URL, options: RequestOptions, body: string): Promise<Answ
     const isStale = request.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
     reject(isStale ? new StaleConnectionError() : error);
   });
-  // An upgrade, for example, ends the connection without an answer.
+  request.once('upgrade', ({ statusCode = 0 }, socket) => {
+    isAnswered = true;
+    socket.destroy();
+    resolve({ status: statusCode, body: '', retryAfter: null });
+  });
   request.once('close', () => {
     if (!isAnswered) reject(new Error('the receiver closed the connection'));
   });

@@ -40,5 +40,5 @@ const KNOWN: Readonly<Record<string, string>> = {
   EPIPE: 'the receiver closed the connection',
   ENOTFOUND: 'the host has no address',
   EAI_AGAIN: 'the address of the host could not be found',
-  HPE_HEADER_OVERFLOW: 'the headers of the answer are too large',
+  HPE_HEADER_OVERFLOW: 'the headers of the answer are larger than 16 KiB',
 };

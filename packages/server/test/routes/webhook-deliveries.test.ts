@@ -196,6 +196,29 @@ describe('the test of a webhook', () => {
     );
   });
 
+  test('an answer of 101 is a failure with this status, with and without the headers of an upgrade', async () => {
+    const project = await server.project();
+    await createWebhook(project, 'w', receiver.url, { status: 'paused' });
+    for (const headers of ['', 'connection: upgrade\r\nupgrade: websocket\r\n']) {
+      receiver.answer = ({ socket }) =>
+        void socket?.write(`HTTP/1.1 101 Switching Protocols\r\n${headers}\r\n`);
+      const attempt = expectOk<Attempt>(await project.post('/v1/webhooks/w/test', {}));
+      assert.deepEqual([attempt.status, attempt.error], [101, 'the receiver answered 101']);
+    }
+  });
+
+  test('an answer whose headers are larger than 16 KiB is a failure', async () => {
+    const project = await server.project();
+    await createWebhook(project, 'w', receiver.url, { status: 'paused' });
+    const answered = async (size: number) => {
+      receiver.fail(204, { 'x-large': 'x'.repeat(size) });
+      return expectOk<Attempt>(await project.post('/v1/webhooks/w/test', {}));
+    };
+    assert.equal((await answered(15 * 1_024)).error, null);
+    const large = await answered(16 * 1_024);
+    assert.deepEqual([large.status, large.error], [null, 'the headers of the answer are larger than 16 KiB']);
+  });
+
   test('redirects are not followed, and an answer of any bytes is stored as text', async () => {
     const project = await server.project();
     await createWebhook(project, 'w', receiver.url, { status: 'paused' });
