@@ -177,7 +177,7 @@ test(
 );
 
 test(
-  'the server ends a session within a minute after the machine of its process is gone',
+  'sessions have settings by which the server ends them within a minute after the machine of their process is gone',
   { skip: skipsOwnPostgres },
   () =>
     OwnPostgres.with(async ({ url }) => {

@@ -138,24 +138,23 @@ export class PostgresConnection implements AsyncDisposable {
     return answers.slice(1, -1);
   }
 
-  /** Begins a transaction of this isolation level. Settings that the database does not know are left out. */
+  /**
+   * Begins a transaction of this isolation level. Settings that the database does not know are left out. Where that fails, the connection
+   * ends, since the server would commit the statements that were sent after it one by one.
+   */
   async begin(mode: string, settings: readonly Setting[], until: number): Promise<Row[]> {
-    const rows = await this.#bound(beginText(this.#opened, mode, settings), until);
+    const text = beginText(this.#opened, mode, settings);
+    const rows = await this.#send({ text, rowMode: 'array', types }, until, always, () => true);
     if (isStandby(rows)) throw unreachable(this.#server, new Error(IS_STANDBY));
     return [];
   }
 
-  /** Commits a transaction, or rolls it back. */
-  end(how: 'COMMIT' | 'ROLLBACK', until: number, patience?: Patience): Promise<Row[]> {
-    return this.#bound(how, until, patience);
-  }
-
   /**
-   * The beginning or the end of a transaction. Where the server cancels it (`pg_cancel_backend`), the statements after it are not in the
-   * transaction that they are for: those after a beginning are committed one by one. So the connection ends, and they may be applied or not.
+   * Commits a transaction, or rolls it back. Where the server cancels that (`pg_cancel_backend`), the connection ends, since its session
+   * would stay in the transaction.
    */
-  #bound(text: string, until: number, patience?: Patience): Promise<Row[]> {
-    return this.#send({ text, rowMode: 'array', types }, until, patience, true);
+  end(text: 'COMMIT' | 'ROLLBACK', until: number, patience?: Patience): Promise<Row[]> {
+    return this.#send({ text, rowMode: 'array', types }, until, patience, isCanceled);
   }
 
   /**
@@ -175,7 +174,13 @@ export class PostgresConnection implements AsyncDisposable {
     return this.#send({ text, rowMode: 'array', types }, until, patience);
   }
 
-  #send(config: pg.QueryArrayConfig, until: number, patience = always, isBound = false): Promise<Row[]> {
+  /** @param isFatal whether the connection ends with the error of this statement */
+  #send(
+    config: pg.QueryArrayConfig,
+    until: number,
+    patience = always,
+    isFatal: (error: Error) => boolean = () => false,
+  ): Promise<Row[]> {
     return new Promise((resolve, reject) => {
       if (this.#end !== null) return reject(this.#end);
       const sent = { until, patience, reject };
@@ -185,7 +190,7 @@ export class PostgresConnection implements AsyncDisposable {
       this.#client.query(config as unknown as pg.QueryConfig, (error: Error | undefined, result) => {
         this.#sent.delete(sent);
         this.#awaitedSince = performance.now();
-        if (error && isBound && isCanceled(error)) this.destroy(error);
+        if (error && isFatal(error)) this.destroy(error);
         if (error) reject(this.#end ?? withoutValues(error));
         else resolve((Array.isArray(result) ? result.at(-1) : result).rows);
         if (isReadOnly(error)) this.#replaceSession();
