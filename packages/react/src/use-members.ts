@@ -54,7 +54,9 @@ const membersStore = (client: RollcallClient, groupID: string | null): LiveStore
       set(() => ({ ...UNREAD, members: items, total, isLoading: false, token: next }));
       return true;
     } catch (error) {
-      set((state) => ({ ...state, isLoading: false, error: error as RollcallError }));
+      // After close() of the client nothing is shown.
+      if ((error as RollcallError).code !== 'aborted')
+        set((state) => ({ ...state, isLoading: false, error: error as RollcallError }));
       throw error;
     }
   });

@@ -22,7 +22,9 @@ const viewerStore = (client: RollcallClient): LiveStore<ViewerState> =>
       set(() => ({ viewer, error: null }));
       return true;
     } catch (error) {
-      set((state) => ({ ...state, error: error as RollcallError }));
+      // After close() of the client nothing is shown.
+      if ((error as RollcallError).code !== 'aborted')
+        set((state) => ({ ...state, error: error as RollcallError }));
       throw error;
     }
   });

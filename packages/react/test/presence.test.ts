@@ -77,10 +77,18 @@ for (const react of REACT_VERSIONS) {
         await shows(page, 'threads', { isLoading: false, names: ['Made 0'] });
         await page.locator('#close').click();
         await shows(page, 'status', ['closed', null]);
-        await shows(page, 'viewer', null);
-        await shows(page, 'others', []);
-        await shows(page, 'members', unread);
-        await shows(page, 'threads', { isLoading: true, names: [] });
+        const showsNothing = async () => {
+          await shows(page, 'viewer', null);
+          await shows(page, 'others', []);
+          await shows(page, 'members', unread);
+          await shows(page, 'members-error', null);
+          await shows(page, 'threads', { isLoading: true, names: [] });
+        };
+        await showsNothing();
+        await page.locator('#mount').click();
+        // Long enough for an error to be rendered.
+        await page.evaluate('new Promise((done) => setTimeout(done, 50))');
+        await showsNothing();
       });
     });
 

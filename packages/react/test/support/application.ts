@@ -3,6 +3,7 @@ import { RollcallClient } from '@rollcall/client';
 import * as React from 'react';
 import {
   createElement,
+  Fragment,
   type FunctionComponent,
   type ReactElement,
   StrictMode,
@@ -199,15 +200,21 @@ const VIEWS: Readonly<Record<string, readonly FunctionComponent[]>> = {
   everything: [Me, Others, Status, Viewer, Members],
 };
 
-/** Can render the provider again, and nothing in it; and give it the client of another user, whose token is in the URL. */
+/** Can render the provider again, and nothing in it; mount what is in it anew; and give it the client of another user, whose token is in the URL. */
 function Root({ client: first, children }: rollcall.RollcallProviderProps): ReactElement {
   const [round, setRound] = useState(0);
+  const [mounting, setMounting] = useState(0);
   const [client, setClient] = useState(first);
   const groupID = parameters().get('group') ?? undefined;
   return createElement(StrictMode, null, [
-    createElement(rollcall.RollcallProvider, { key: 'provider', client, groupID, children }),
+    createElement(
+      rollcall.RollcallProvider,
+      { key: 'provider', client, groupID },
+      createElement(Fragment, { key: mounting }, children),
+    ),
     shown('round', round),
     button('again', () => setRound(round + 1)),
+    button('mount', () => setMounting(mounting + 1)),
     button('close', () => void client.close()),
     button('login', () => {
       void client.close();
