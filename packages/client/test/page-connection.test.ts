@@ -121,6 +121,11 @@ const isPresent = (user: string, expected = true, at?: string) =>
 
 const statesOf = (page: Page) => page.evaluate<string[]>('states');
 const isOpen = (page: Page) => page.waitForFunction("states.at(-1) === 'open'");
+const setVisibility = (page: Page, state: 'hidden' | 'visible') =>
+  page.evaluate(
+    `Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'))`,
+  );
 const isReconnecting = (page: Page) => page.waitForFunction("states.at(-1) === 'reconnecting network'");
 
 let moves = 0;
@@ -169,9 +174,7 @@ describe('the connection of a page in Chromium', { skip: skipsPages }, () => {
 
   test('the connection of a hidden tab stays open, and the tab is present and up to date', async () => {
     await open(async (page) => {
-      await page.evaluate(
-        "Object.defineProperty(document, 'visibilityState', { value: 'hidden' }), document.dispatchEvent(new Event('visibilitychange'))",
-      );
+      await setVisibility(page, 'hidden');
       const isShown = await move();
       await isShown(page);
       await isPresent('ada');
@@ -184,8 +187,11 @@ describe('the connection of a page in Chromium', { skip: skipsPages }, () => {
       const dispatch = (type: string) =>
         page.evaluate(`dispatchEvent(new PageTransitionEvent('${type}', { persisted: true }))`);
       await dispatch('pagehide');
+      // Browsers hide a page after its pagehide.
+      await setVisibility(page, 'hidden');
       await isPresent('ada', false);
       const isShown = await move();
+      await setVisibility(page, 'visible');
       await dispatch('pageshow');
       await isPresent('ada');
       await isShown(page);

@@ -64,6 +64,11 @@ describe('an announcement of a page', () => {
       await server.arrived(2);
       assert.deepEqual(absences(server), [false, true]);
       assert.equal(server.received[1]?.headers.authorization, 'Bearer a.b.c');
+      // Browsers hide a page after its pagehide.
+      setVisibility('hidden');
+      await aWhile();
+      assert.equal(server.received.length, 2);
+      document.visibilityState = 'visible';
       dispatch('pageshow');
       await server.arrived(3);
       assert.deepEqual(absences(server), [false, true, false]);

@@ -8,7 +8,7 @@ export class EventQueue<Event> {
   #events: (Event | null)[] = [];
   #wake: () => void = () => {};
 
-  /** Null: events were lost. What follows is lost too, until the queue is cleared. */
+  /** Null: events were lost. What follows is lost too, until that is taken. */
   push(event: Event | null): void {
     if (this.#events.at(-1) !== null) this.#events.push(this.#events.length < EVENTS_MAX ? event : null);
     this.#wake();
