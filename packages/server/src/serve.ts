@@ -8,6 +8,7 @@ import { openLog } from './log-output.ts';
 import { type RunningServer, start } from './start.ts';
 import { onStopSignals } from './stop-signals.ts';
 import { openTracing } from './tracing/open-tracing.ts';
+import { inspectRedisServer } from './wiring.ts';
 
 /**
  * Runs a server in this process until SIGTERM, SIGINT or SIGHUP, and gives the exit code. The first signal lets requests in
@@ -23,6 +24,7 @@ export async function serveUntilStopped(settings: Settings, environment: Environ
   const server: RunningServer = await start(settings, { log, tracing });
   // Everything is loaded now. A server that is killed later has written the cache all the same.
   flushCompileCache();
+  void warnOfRedis(settings, log);
   log.info({ signal: await signalled }, 'stopping');
   await server.close();
   const isTraced = await tracing?.close();
@@ -30,6 +32,20 @@ export async function serveUntilStopped(settings: Settings, environment: Environ
   // The exporter's retries would keep the process alive.
   if (isTraced === false) process.exit(0);
   return 0;
+}
+
+/** Redis reports no error where it evicts presence, which then departs too early. */
+async function warnOfRedis({ redisUrl }: Settings, log: Logger): Promise<void> {
+  if (redisUrl === null) return;
+  try {
+    const { concern } = await inspectRedisServer(redisUrl);
+    if (concern !== null) log.warn(`Redis: ${concern.found}. ${concern.advice}`);
+  } catch (err) {
+    log.debug(
+      { err },
+      'the settings of Redis were not checked: its account may not read them, or it is away',
+    );
+  }
 }
 
 function stopSignal(log: Logger): Promise<NodeJS.Signals> {

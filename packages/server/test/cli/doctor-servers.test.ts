@@ -3,7 +3,8 @@ import { describe, test } from 'node:test';
 import { OwnRedis } from '../support/own-redis.ts';
 import { skipsPostgres, withDatabase } from '../support/postgres.ts';
 import { freshRedisUrl, skipsRedis } from '../support/redis.ts';
-import { CHECKOUT, rollcall } from './cli-process.ts';
+import { withDataDir } from '../support/server.ts';
+import { CHECKOUT, rollcall, withServe } from './cli-process.ts';
 
 interface Check {
   readonly name: string;
@@ -112,11 +113,19 @@ describe('rollcall doctor, of PostgreSQL and Redis', { skip: skipsPostgres || (a
         }
     }));
 
-  test('rollcall doctor fails where Redis would evict presence', async () => {
+  test('rollcall doctor fails, and a server that starts warns, where Redis would evict presence', async () => {
     const server = await OwnRedis.start('--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru');
     const { code, checks } = await doctor({ ROLLCALL_REDIS_URL: server.url });
     assert.equal(code, 1);
     assert.match(`${found(checks, 'Redis')?.found}`, /maxmemory-policy allkeys-lru$/);
     assert.match(`${found(checks, 'Redis')?.advice}`, /noeviction/);
+    await withDataDir((dataDir) =>
+      withServe(dataDir, ['--redis-url', server.url], async ({ process }) => {
+        const [, level] = await process.output(
+          /"level":(\d+).*maxmemory-policy allkeys-lru\. Set noeviction/,
+        );
+        assert.equal(level, '40');
+      }),
+    );
   });
 });
