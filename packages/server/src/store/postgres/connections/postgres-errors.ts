@@ -46,7 +46,7 @@ export function isLostRace(error: unknown): boolean {
 export const isLockTimeout = (error: unknown): boolean =>
   error instanceof DatabaseError && error.code === LOCK_TIMEOUT;
 
-/** Whether the server has canceled the statement, which takes long. Nothing of it was applied. */
+/** Whether the server has canceled the statement, because it took too long or an operator wanted it. Nothing of it was applied. */
 export const isCanceled = (error: unknown): boolean =>
   error instanceof DatabaseError && error.code === CANCELED;
 
