@@ -2,6 +2,8 @@
 import { join } from 'node:path';
 import { storedContent } from '../packages/server/src/store/conversation/stored-content.ts';
 import { DURABLE_BOUNDS } from '../packages/server/src/store/durable-bounds.ts';
+import type { PutMessageOutcome } from '../packages/server/src/store/ports/messages.ts';
+import type { PutThreadOutcome } from '../packages/server/src/store/ports/threads.ts';
 import { openPostgresStore } from '../packages/server/src/store/postgres/postgres-store.ts';
 import { SqliteConnection } from '../packages/server/src/store/sqlite/sqlite-connection.ts';
 import { sqliteWrites } from '../packages/server/src/store/sqlite/sqlite-ports.ts';
@@ -14,16 +16,19 @@ import { rowsOf } from './scale-out-servers.ts';
 const TEXT =
   'Please check the second paragraph again: the numbers of the last quarter are not those of the report.';
 const CONTENT = storedContent([{ type: 'p', children: [{ text: TEXT }] }]);
-/** Threads are created one after the other; their messages are an hour apart. So each thread has an activity of its own. */
+/**
+ * Threads are created one after the other; their messages are a minute apart. So each thread has an activity of its own, and all of it
+ * is past.
+ */
 const BEGINNING = Date.UTC(2024, 0, 1);
 const THREAD_EVERY_MS = 10;
-const MESSAGE_EVERY_MS = 3_600_000;
+const MESSAGE_EVERY_MS = 60_000;
 /** Threads of one transaction, and those that PostgreSQL makes at once. */
 const TRANSACTION_THREADS = 500;
 const THREADS_AT_ONCE = 16;
 const REVISION = 'filled';
 const ACTOR = { kind: 'service', id: null } as const;
-const CONTEXT = { now: BEGINNING, revision: REVISION, actor: ACTOR, requestId: null };
+const CONTEXT = { now: Date.now(), revision: REVISION, actor: ACTOR, requestId: null };
 
 const createdAt = (index: number) => BEGINNING + index * THREAD_EVERY_MS;
 
@@ -33,6 +38,11 @@ const threadWrite = (part: Threads, index: number) => ({
   location: `{"page":"page-${index % 100}"}`,
   createdAt: createdAt(index),
 });
+
+/** @throws Error where a write of the fill was not applied */
+function requireCreated({ kind }: PutThreadOutcome | PutMessageOutcome): void {
+  if (kind !== 'created') throw new Error(`a thread or message was not created: ${kind}`);
+}
 
 /** Writes to the store of a stopped server; nothing is recorded as a change. */
 export function fillSqlite(dataDirectory: string, part: Threads): void {
@@ -44,11 +54,11 @@ export function fillSqlite(dataDirectory: string, part: Threads): void {
     const fillThread = (index: number) => {
       const id = threadId(part, index);
       const authors = authorsIn(part, index);
-      threads.put(project, id, threadWrite(part, index), CONTEXT);
+      requireCreated(threads.put(project, id, threadWrite(part, index), CONTEXT));
       for (let seq = 1; seq <= part.messagesPerThread; seq += 1) {
         const authorId = authors[seq % authors.length] as string;
         const write = { authorId, content: CONTENT, createdAt: createdAt(index) + seq * MESSAGE_EVERY_MS };
-        messages.put(project, id, messageId(id, seq), write, CONTEXT);
+        requireCreated(messages.put(project, id, messageId(id, seq), write, CONTEXT));
       }
     };
     for (let first = 0; first < part.threads; first += TRANSACTION_THREADS) {
@@ -105,8 +115,10 @@ export async function fillPostgres(databaseUrl: string, part: Threads): Promise<
     )) as [[ProjectKey]];
     for (let first = 0; first < part.threads; first += THREADS_AT_ONCE) {
       const length = Math.min(THREADS_AT_ONCE, part.threads - first);
-      const put = (index: number) =>
-        store.threads.put(project, threadId(part, index), threadWrite(part, index), CONTEXT);
+      const put = async (index: number) =>
+        requireCreated(
+          await store.threads.put(project, threadId(part, index), threadWrite(part, index), CONTEXT),
+        );
       await Promise.all(Array.from({ length }, (_, offset) => put(first + offset)));
     }
   } finally {
