@@ -25,21 +25,25 @@ interface Parts {
   readonly clock: Clock;
 }
 
-/** When the store was read: the time, and how many invalidations there had been. */
+/** When the store was read, or eligibility invalidated: the time, and how many invalidations there had been. */
 interface Moment {
-  readonly at: number;
-  readonly generation: number;
+  at: number;
+  generation: number;
 }
 
-interface Eligible extends Moment {
-  readonly incarnation: Incarnation;
+/** An answer about one user in one group. Null: the user is not eligible, or it is not known. */
+export interface LastEligibility extends Moment {
+  incarnation: Incarnation | null;
 }
 
 /**
  * Caches for a second that a user is eligible in a group. Only eligible users are cached, so a new member is accepted at
  * once. A write that ends eligibility is published, before it is answered, to the processes that have cached users of the project of
  * late; a process that misses it is right again within the second. An answer that was read before an invalidation is not used after
- * it. A store in this process is read each time: that costs less.
+ * it.
+ *
+ * A caller that updates one presence again and again has the last answer itself, as `last`. Others share a map of bounded size where
+ * the store is another server: a store in this process is read for them each time, which costs less than the map.
  */
 export class EligibilityCache {
   readonly #store: Parts['store'];
@@ -48,10 +52,13 @@ export class EligibilityCache {
   readonly #projects: ProjectsInUse;
   readonly #stops: readonly (() => void)[];
   /** By project, user and group; the oldest first. */
-  readonly #entries = new Map<string, Eligible>();
+  readonly #entries = new Map<string, LastEligibility>();
   /** The last invalidation of each user, or of a whole project; the oldest first. Older ones concern expired entries only. */
   readonly #invalidations = new Map<string, Moment>();
   #generation = 0;
+  /** Answers of an earlier generation are not used: the clock was set back, and would reach their times once more. */
+  #firstGeneration = 0;
+  #tickedAt = 0;
 
   constructor({ store, broker, clock }: Parts) {
     this.#store = store;
@@ -63,10 +70,7 @@ export class EligibilityCache {
       broker.subscribe((change) => {
         if (change.type === 'eligibility') this.#invalidate(change.project, change.userIds ?? [null]);
       }),
-      clock.every(TTL_MS, () => {
-        this.#dropExpired();
-        this.#projects.tick();
-      }),
+      clock.every(TTL_MS, () => this.#tick()),
     ];
   }
 
@@ -75,32 +79,44 @@ export class EligibilityCache {
   }
 
   /** The membership of a user whom the cache knows to be eligible; else null. */
-  cached(project: ProjectKey, { groupId, userId }: EligibilityQuery): Incarnation | null {
-    if (this.#entries.size === 0) return null;
-    const entry = this.#entries.get(entryKey(project, groupId, userId));
-    if (entry === undefined || this.#isExpired(entry)) return null;
-    return this.#isInvalidated(entry, project, userId) ? null : entry.incarnation;
+  cached(project: ProjectKey, query: EligibilityQuery, last: LastEligibility | null): Incarnation | null {
+    const known = last ?? this.#entryOf(project, query);
+    if (known === undefined || known.incarnation === null || this.#isExpired(known)) return null;
+    return this.#isInvalidated(known, project, query.userId) ? null : known.incarnation;
   }
 
   /** Reads the store, and caches the answer where the user is eligible. @throws StoreUnavailableError (a rejection) */
-  read(project: ProjectKey, query: EligibilityQuery): Promise<Eligibility> {
+  read(project: ProjectKey, query: EligibilityQuery, last: LastEligibility | null): Promise<Eligibility> {
     const { isInProcess, eligibility } = this.#store;
-    return isInProcess
+    return isInProcess && last === null
       ? eligibility.find(project, query.groupId, query.userId)
-      : this.#readRemote(project, query);
+      : this.#readAndCache(project, query, last);
   }
 
-  async #readRemote(project: ProjectKey, { groupId, userId }: EligibilityQuery): Promise<Eligibility> {
+  async #readAndCache(
+    project: ProjectKey,
+    query: EligibilityQuery,
+    last: LastEligibility | null,
+  ): Promise<Eligibility> {
     // Before the store is read: what is cached of it is known to have ended.
     this.#projects.use(project);
-    const moment = { at: this.#clock.now(), generation: this.#generation };
-    const eligibility = await this.#store.eligibility.find(project, groupId, userId);
+    const at = this.#clock.now();
+    const generation = this.#generation;
+    const found = await this.#store.eligibility.find(project, query.groupId, query.userId);
+    const answer = { at, generation, incarnation: isEligible(found) ? found.incarnation : null };
+    if (last === null) this.#setEntry(project, query, answer);
+    else Object.assign(last, answer);
+    return found;
+  }
+
+  #entryOf(project: ProjectKey, { groupId, userId }: EligibilityQuery): LastEligibility | undefined {
+    return this.#entries.size === 0 ? undefined : this.#entries.get(entryKey(project, groupId, userId));
+  }
+
+  #setEntry(project: ProjectKey, { groupId, userId }: EligibilityQuery, answer: LastEligibility): void {
     const key = entryKey(project, groupId, userId);
     this.#entries.delete(key);
-    if (isEligible(eligibility) && this.#entries.size < ENTRIES_MAX) {
-      this.#entries.set(key, { ...moment, incarnation: eligibility.incarnation });
-    }
-    return eligibility;
+    if (answer.incarnation !== null && this.#entries.size < ENTRIES_MAX) this.#entries.set(key, answer);
   }
 
   /** Call it after the commit of a write that may have ended the eligibility of these users, or of all (null). Never rejects. */
@@ -120,6 +136,7 @@ export class EligibilityCache {
   }
 
   #isInvalidated({ generation }: Moment, project: ProjectKey, userId: string): boolean {
+    if (generation < this.#firstGeneration) return true;
     if (this.#invalidations.size === 0) return false;
     const ofUser = this.#invalidations.get(invalidationKey(project, userId));
     const ofProject = this.#invalidations.get(invalidationKey(project, null));
@@ -132,6 +149,17 @@ export class EligibilityCache {
     return age < 0 || age >= TTL_MS;
   }
 
+  #tick(): void {
+    const now = this.#clock.now();
+    if (now < this.#tickedAt) {
+      this.#generation += 1;
+      this.#firstGeneration = this.#generation;
+    }
+    this.#tickedAt = now;
+    this.#dropExpired();
+    this.#projects.tick();
+  }
+
   #dropExpired(): void {
     for (const moments of [this.#entries, this.#invalidations]) {
       for (const [key, moment] of moments) {
@@ -141,6 +169,9 @@ export class EligibilityCache {
     }
   }
 }
+
+/** Before the first answer. */
+export const noEligibility = (): LastEligibility => ({ at: 0, generation: 0, incarnation: null });
 
 // No ID has a NUL.
 const entryKey = (project: ProjectKey, groupId: string, userId: string) =>

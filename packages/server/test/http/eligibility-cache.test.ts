@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createMemoryBroker } from '../../src/broker/memory/memory-broker.ts';
-import { EligibilityCache } from '../../src/core/eligibility-cache.ts';
+import { EligibilityCache, type LastEligibility, noEligibility } from '../../src/core/eligibility-cache.ts';
 import type { Eligibility } from '../../src/store/ports/eligibility.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 
@@ -19,12 +19,12 @@ class World {
   reads = 0;
   readonly cache: EligibilityCache;
 
-  constructor() {
+  constructor({ isInProcess = false } = {}) {
     this.cache = new EligibilityCache({
       clock: this.clock,
       broker: createMemoryBroker(),
       store: {
-        isInProcess: false,
+        isInProcess,
         eligibility: {
           find: async (_project, _groupId, userId) => {
             this.reads += 1;
@@ -37,12 +37,12 @@ class World {
     });
   }
 
-  read(userId: string): Promise<Eligibility> {
-    return this.cache.read(PROJECT, { groupId: 'g', userId });
+  read(userId: string, last: LastEligibility | null = null): Promise<Eligibility> {
+    return this.cache.read(PROJECT, { groupId: 'g', userId }, last);
   }
 
-  isCached(userId: string): boolean {
-    return this.cache.cached(PROJECT, { groupId: 'g', userId }) !== null;
+  isCached(userId: string, last: LastEligibility | null = null): boolean {
+    return this.cache.cached(PROJECT, { groupId: 'g', userId }, last) !== null;
   }
 
   async crowd(count: number, name = 'user'): Promise<void> {
@@ -120,5 +120,67 @@ describe('the eligibility cache', () => {
       await world.read('ada');
       assert.equal(world.isCached('bob'), false);
     }
+  });
+
+  for (const isInProcess of [true, false])
+    describe(`the last answer of a caller, with a store ${isInProcess ? 'in the process' : 'elsewhere'}`, () => {
+      test('the last answer that a caller has is used for a second, also where it is the only one', async () => {
+        const world = new World({ isInProcess });
+        const last = noEligibility();
+        assert.equal(world.isCached('ada', last), false);
+        await world.read('ada', last);
+        world.clock.move(999);
+        assert.equal(world.isCached('ada', last), true);
+        assert.equal(world.isCached('ada'), false);
+        world.clock.move(1);
+        assert.equal(world.isCached('ada', last), false);
+      });
+
+      test('the last answer that a caller has is not used where it is that the user is not eligible', async () => {
+        const world = new World({ isInProcess });
+        const last = noEligibility();
+        await world.read('ada', last);
+        world.removed.add('ada');
+        await world.read('ada', last);
+        assert.equal(world.isCached('ada', last), false);
+      });
+
+      test('the last answer that a caller has is not used after an invalidation of the user or the project', async () => {
+        for (const named of [['ada'], null]) {
+          const world = new World({ isInProcess });
+          const { promise, resolve } = Promise.withResolvers<void>();
+          const last = noEligibility();
+          world.delay = promise;
+          const reading = world.read('ada', last);
+          await world.cache.invalidate(PROJECT, named);
+          resolve();
+          await reading;
+          assert.equal(world.isCached('ada', last), false);
+          await world.read('ada', last);
+          assert.equal(world.isCached('ada', last), true);
+          await world.cache.invalidate(PROJECT, ['bob']);
+          assert.equal(world.isCached('ada', last), true);
+          await world.cache.invalidate(PROJECT, named);
+          assert.equal(world.isCached('ada', last), false);
+        }
+      });
+
+      test('the last answer that a caller has is not used at its time where the clock, once set back, reaches it again', async () => {
+        const world = new World({ isInProcess });
+        const last = noEligibility();
+        world.clock.move(1_000);
+        await world.read('ada', last);
+        world.clock.jump(-600_000);
+        for (let passed = 0; passed < 602_000; passed += 300) {
+          world.clock.move(300);
+          assert.equal(world.isCached('ada', last), false);
+        }
+      });
+    });
+
+  test('a store in the process is read on each update of a caller without a last answer', async () => {
+    const world = new World({ isInProcess: true });
+    await world.read('ada');
+    assert.equal(world.isCached('ada'), false);
   });
 });

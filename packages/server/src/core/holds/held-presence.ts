@@ -147,7 +147,8 @@ export class HeldPresence {
       connection.inOrder(async () => {
         connection.requireRoom(change);
         try {
-          await clients.putPresence(writer, change, { connection: connection.name, lease });
+          const eligibility = connection.eligibilityIn(group);
+          await clients.putPresence(writer, change, { connection: connection.name, lease, eligibility });
         } catch (error) {
           const isUnknown = error instanceof StoreUnavailableError && change.kind !== 'absent';
           if (isUnknown) connection.rememberUnknown(group, writer, change);
@@ -195,7 +196,7 @@ export class HeldPresence {
   async #putAll(
     connections: readonly PresenceConnection[],
     group: Group,
-    holder: Omit<PresenceHolder, 'connection'>,
+    holder: Pick<PresenceHolder, 'lease' | 'condition'>,
   ): Promise<void> {
     const holds = connections.flatMap((connection) =>
       connection.holdsOf(group).map((hold) => ({ ...hold, connection })),
@@ -208,7 +209,8 @@ export class HeldPresence {
         const isThere = holder.condition === 'refresh' || holder.condition === 'takeOver';
         const update = isThere ? withoutData(change) : change;
         try {
-          await this.#parts.clients.putPresence(writer, update, { connection: connection.name, ...holder });
+          const own = { connection: connection.name, eligibility: connection.eligibilityIn(group) };
+          await this.#parts.clients.putPresence(writer, update, { ...own, ...holder });
           group.applied(holder.lease, connection.userId);
         } catch (error) {
           if (error instanceof StoreUnavailableError || error instanceof LeaseEndedError) throw error;

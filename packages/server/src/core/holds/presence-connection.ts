@@ -1,10 +1,12 @@
 import { limits } from '@rollcall/protocol';
+import { Semaphore } from '../../concurrency/semaphore.ts';
 import type { ConnectionHold } from '../../presence/connection-hold.ts';
 import type { LeaveReason } from '../../presence/presence-store.ts';
 import { regionHash } from '../../presence/region-name.ts';
 import type { Json } from '../../values/json.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { ClientWriter } from '../caller.ts';
+import { type LastEligibility, noEligibility } from '../eligibility-cache.ts';
 import type { PresenceChange } from '../presence/presence-change.ts';
 import { ServiceError } from '../service-error.ts';
 import type { HeldGroup } from './held-group.ts';
@@ -25,6 +27,12 @@ interface Hold {
   hasLeft: boolean;
 }
 
+/** What a connection holds in one group, by region. */
+class GroupHolds extends Map<Json, Hold> {
+  /** Of the connection's user in the group. */
+  readonly eligibility = noEligibility();
+}
+
 interface Owner {
   readonly now: number;
   /** A number for each change of a location, in their order. */
@@ -40,8 +48,7 @@ export class PresenceConnection implements Holder<Group> {
   readonly userId: string;
   readonly name: string;
   readonly #owner: Owner;
-  /** By region. */
-  readonly #holds = new Map<Group, Map<Json, Hold>>();
+  readonly #holds = new Map<Group, GroupHolds>();
   #size = 0;
   #hasTakenOver = false;
   #sockets = 1;
@@ -49,8 +56,8 @@ export class PresenceConnection implements Holder<Group> {
   #endsAt: number | null = null;
   /** The engine has lost what it held in these groups while it was closed. */
   readonly #lost = new Set<Group>();
-  /** The last of its updates and releases: see {@link inOrder}. */
-  #last: Promise<void> = Promise.resolve();
+  /** Of its updates and releases: see {@link inOrder}. */
+  readonly #order = new Semaphore({ permits: 1 });
   /** The release that is under way: what takes it back, and what is held anew, comes after it. */
   #releasing: Promise<void> | null = null;
 
@@ -80,6 +87,11 @@ export class PresenceConnection implements Holder<Group> {
     return this.#owner.put(this, writer, change);
   }
 
+  /** Of its user in the group. Before it holds something there, each has to be found anew. */
+  eligibilityIn(group: Group): LastEligibility {
+    return this.#holds.get(group)?.eligibility ?? noEligibility();
+  }
+
   /** Call it in order, right before an update: its sockets can take locations at once. @throws ServiceError `invalid_request` */
   requireRoom(change: PresenceChange): void {
     const isFull = this.#size >= limits.SOCKET_LOCATIONS_MAX;
@@ -91,9 +103,7 @@ export class PresenceConnection implements Holder<Group> {
    * the eligibility of an update is read first.
    */
   inOrder(task: () => Promise<void>): Promise<void> {
-    const done = this.#last.then(task);
-    this.#last = done.catch(() => {});
-    return done;
+    return this.#order.run(null, task);
   }
 
   /** Resolves when the release that is under way has ended, or has failed; null where none is. */
@@ -277,8 +287,8 @@ export class PresenceConnection implements Holder<Group> {
     return this.#size < before;
   }
 
-  #begin(group: Group): Map<Json, Hold> {
-    const holds = new Map<Json, Hold>();
+  #begin(group: Group): GroupHolds {
+    const holds = new GroupHolds();
     this.#holds.set(group, holds);
     group.add(this);
     return holds;

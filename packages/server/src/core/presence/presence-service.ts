@@ -9,7 +9,7 @@ import type { Incarnation } from '../../values/incarnation.ts';
 import type { Writer } from '../caller.ts';
 import type { StoreWrites } from '../changes/store-writes.ts';
 import type { Clock } from '../clock.ts';
-import type { EligibilityCache } from '../eligibility-cache.ts';
+import type { EligibilityCache, LastEligibility } from '../eligibility-cache.ts';
 import { groupNotFound, notMember, userError } from '../errors.ts';
 import { ServiceError } from '../service-error.ts';
 import type { PresenceChange } from './presence-change.ts';
@@ -29,6 +29,8 @@ export interface PresenceHolder {
   readonly connection: string;
   readonly lease: string;
   readonly condition?: HoldCondition;
+  /** Of the user in the group, as the updates of this holder have found it. */
+  readonly eligibility: LastEligibility;
 }
 
 /** Why a user may not be present in a group; null where the user may. */
@@ -84,9 +86,11 @@ export class PresenceService {
     accessError: AccessError = hostAccessError,
   ): Promise<void> {
     const { project } = writer;
-    const update: Update = { ...change, project, userId, ...holder };
-    if (update.kind === 'durable') return this.#putDurable(writer, update, accessError);
-    return this.#putEphemeral(update, this.#parts.eligibility.cached(project, update), accessError);
+    if (change.kind === 'durable')
+      return this.#putDurable(writer, { ...change, project, userId }, accessError);
+    if (holder === null) return this.#putEphemeral({ ...change, project, userId }, null, accessError);
+    const { eligibility, ...own } = holder;
+    return this.#putEphemeral({ ...change, project, userId, ...own }, eligibility, accessError);
   }
 
   /**
@@ -108,7 +112,8 @@ export class PresenceService {
         updates.map((update, index) =>
           mutex.run(JSON.stringify([update.groupId, update.userId]), async () => {
             const incarnation = requireEligible(found[index] as Eligibility, update, hostAccessError);
-            if (update.kind !== 'durable') return this.#putEphemeral(update, incarnation, hostAccessError);
+            if (update.kind !== 'durable')
+              return this.#setEphemeral(update, incarnation, null, hostAccessError);
             const outcome = (await durable).get(update) as DurablePresenceOutcome;
             if (outcome.kind === 'set') await this.#publishDurable(update, outcome);
             else requireEligible(outcome.eligibility, update, hostAccessError);
@@ -125,23 +130,34 @@ export class PresenceService {
     }
   }
 
-  /** @param known the membership, where it is known; else it is read */
-  async #putEphemeral(update: Update, known: Incarnation | null, accessError: AccessError): Promise<void> {
-    const { eligibility, presence, clock } = this.#parts;
+  /** @param last what its caller was answered before, where that is there */
+  async #putEphemeral(update: Update, last: LastEligibility | null, accessError: AccessError): Promise<void> {
+    const { eligibility } = this.#parts;
+    const { project } = update;
     const incarnation =
-      known ?? requireEligible(await eligibility.read(update.project, update), update, accessError);
+      eligibility.cached(project, update, last) ??
+      requireEligible(await eligibility.read(project, update, last), update, accessError);
+    await this.#setEphemeral(update, incarnation, last, accessError);
+  }
+
+  async #setEphemeral(
+    update: Update,
+    incarnation: Incarnation,
+    last: LastEligibility | null,
+    accessError: AccessError,
+  ): Promise<void> {
+    const { presence, clock } = this.#parts;
     const now = clock.now();
     if (update.kind === 'absent') {
       await presence.clear({ ...update, now });
       return;
     }
     const expiresAt = now + this.#parts.presenceTtlSeconds * 1_000;
-    const set = { ...update, incarnation, now, expiresAt };
-    const { created, leaseEnded, holdEnded } = await presence.set(set);
+    const { created, leaseEnded, holdEnded } = await presence.set({ ...update, incarnation, now, expiresAt });
     if (leaseEnded === true) throw new LeaseEndedError('the lease has ended');
     if (holdEnded === true)
       throw new HoldEndedError('the connection does not hold the location any more, or not with this lease');
-    if (created) await this.#recheckEligibility(update, incarnation, accessError);
+    if (created) await this.#recheckEligibility(update, incarnation, last, accessError);
   }
 
   /**
@@ -151,14 +167,15 @@ export class PresenceService {
   async #recheckEligibility(
     update: Update,
     incarnation: Incarnation,
+    last: LastEligibility | null,
     accessError: AccessError,
   ): Promise<void> {
     const { project, groupId, userId } = update;
-    const eligibility = await this.#parts.eligibility.read(project, { groupId, userId });
+    const eligibility = await this.#parts.eligibility.read(project, { groupId, userId }, last);
     if (eligibility.incarnation === incarnation) return;
     await this.#parts.presence.removeUsers({ project, groupId }, [userId], this.#parts.clock.now());
     // The user may be a member again.
-    await this.#putEphemeral(update, requireEligible(eligibility, update, accessError), accessError);
+    await this.#setEphemeral(update, requireEligible(eligibility, update, accessError), last, accessError);
   }
 
   async #putDurable(writer: Writer, update: Update, accessError: AccessError): Promise<void> {
