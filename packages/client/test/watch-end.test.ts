@@ -99,6 +99,31 @@ describe('the end of a watch', () => {
     );
   });
 
+  test('an onOpen that throws does not end the watch', async (context) => {
+    const thrown: unknown[] = [];
+    const others = process.listeners('uncaughtException');
+    process.removeAllListeners('uncaughtException');
+    const onUncaught = (error: unknown) => thrown.push(error);
+    process.on('uncaughtException', onUncaught);
+    context.after(() => {
+      process.off('uncaughtException', onUncaught);
+      for (const other of others) process.on('uncaughtException', other);
+    });
+    const broken = new Error('thrown by onOpen');
+    const onOpen = () => {
+      throw broken;
+    };
+    await watching(
+      (request) => stream(request, SNAPSHOT),
+      async ({ watch, server }) => {
+        assert.deepEqual(await take(watch, 1), ['snapshot']);
+        assert.deepEqual(thrown, [broken]);
+        assert.equal(server.received.length, 1);
+      },
+      { onOpen },
+    );
+  });
+
   test('break in the loop closes the connection', async () => {
     await watching(
       (request) => stream(request, SNAPSHOT),

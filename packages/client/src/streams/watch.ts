@@ -146,7 +146,8 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
 
   #opened(): void {
     this.#openedAt = performance.now();
-    this.#options.onOpen?.();
+    // What it throws is an error of its own, and not of the stream.
+    queueMicrotask(() => this.#options.onOpen?.());
   }
 
   /** The event as the consumer gets it. It is the last one from now on. @throws RollcallError with which the server ends the stream */
