@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { limits } from '@rollcall/protocol';
 import type { Settings } from './config/settings.ts';
 import { type Credentials, ID_BYTES, newId, newProject, newSecret } from './core/clients/credentials.ts';
-import type { CustomerRecord } from './store/ports/projects.ts';
+import type { CustomerRecord, NewProject } from './store/ports/projects.ts';
 import type { Store } from './store/store.ts';
 
 /** The customer and the project that a first start created. */
@@ -24,7 +24,7 @@ export async function createConfigured(store: Store, settings: Settings, now: nu
 }
 
 /**
- * Creates one customer with one project on a store without customers. Null where there is a customer, or where another
+ * Creates one customer with one project, in one commit, on a store without customers. Null where there is a customer, or where another
  * process that starts at the same time creates it. `requireOutput` throws where their secrets could not be shown: nothing is created.
  */
 export async function createFirst(
@@ -36,10 +36,9 @@ export async function createFirst(
   if (existing !== undefined) return null;
   requireOutput();
   const customer = { id: await firstCustomerId(store), secret: newSecret() };
-  if (!(await createCustomer(store, customer, now))) return null;
   const project = { id: newId('prj'), secret: newSecret() };
-  await createProject(store, customer.id, project, now);
-  return { customer, project };
+  const isCreated = await createCustomer(store, customer, now, projectOf(customer.id, project, now));
+  return isCreated ? { customer, project } : null;
 }
 
 async function firstCustomer(store: Store, now: number): Promise<string> {
@@ -62,9 +61,14 @@ async function firstCustomerId(store: Store): Promise<string> {
 }
 
 /** True when created here and now. */
-function createCustomer(store: Store, customer: Credentials, now: number): Promise<boolean> {
+function createCustomer(
+  store: Store,
+  customer: Credentials,
+  now: number,
+  project?: NewProject,
+): Promise<boolean> {
   const record: CustomerRecord = { ...customer, name: nameFrom(customer.id), createdAt: now };
-  return store.customers.create(record);
+  return store.customers.create(record, project);
 }
 
 async function createProject(
@@ -73,8 +77,11 @@ async function createProject(
   project: Credentials,
   now: number,
 ): Promise<void> {
-  await store.projects.create(newProject({ customerId, name: nameFrom(project.id) }, now, project));
+  await store.projects.create(projectOf(customerId, project, now));
 }
+
+const projectOf = (customerId: string, project: Credentials, now: number): NewProject =>
+  newProject({ customerId, name: nameFrom(project.id) }, now, project);
 
 /** The name of what only has an ID, which may be longer than a name can be. */
 const nameFrom = (id: string) => [...id].slice(0, limits.NAME_MAX_LENGTH).join('');

@@ -51,8 +51,12 @@ export class StoreModel implements Store {
   readonly #state: ModelState;
 
   readonly customers: CustomerStore = {
-    create: async (customer) => {
+    create: async (customer, project) => {
       if (this.#state.customers.has(customer.id)) return false;
+      if (project !== undefined) {
+        if (this.#records().some(({ id }) => id === project.id)) throw new Error('the ID is taken');
+        addProject(this.#state, { ...project, previousSecret: null, previousValidUntil: null });
+      }
       this.#state.customers.set(customer.id, { ...customer });
       return true;
     },

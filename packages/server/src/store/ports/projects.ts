@@ -35,8 +35,11 @@ type CreateProjectOutcome =
 
 /** Customers own projects. A customer is never changed or deleted. */
 export interface CustomerStore {
-  /** True when created; an existing customer is left as it is. */
-  create(customer: CustomerRecord): Promise<boolean>;
+  /**
+   * True when created, with a first project in the same commit where one is given, whose ID no project has. An existing customer is
+   * left as it is, and gets no project.
+   */
+  create(customer: CustomerRecord, project?: NewProject): Promise<boolean>;
   find(id: string): Promise<CustomerRecord | null>;
   /** In order of ID. */
   list(): Promise<CustomerRecord[]>;

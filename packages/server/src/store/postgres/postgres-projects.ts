@@ -19,9 +19,22 @@ const FIND_PROJECT = `SELECT ${PROJECT.sql} FROM projects p WHERE p.id = $1`;
 const LIST_PROJECTS = `SELECT ${PROJECT.sql} FROM projects p ORDER BY p.id`;
 const LIST_PROJECTS_OF_CUSTOMER = `SELECT ${PROJECT.sql} FROM projects p WHERE p.customer_id = $1 ORDER BY p.id`;
 
+/** With a first project, of which $5 to $7 are the key, the ID and the secret, and $8 the name. */
+const INSERT_CUSTOMER_WITH_PROJECT = `
+  WITH customer AS (${INSERT_CUSTOMER}),
+  project AS (
+    INSERT INTO projects (project_id, id, customer_id, name, secret, created_at)
+    SELECT $5, $6, $1, $8, $7, $4 FROM customer)
+  SELECT 1 FROM customer`;
+
 export function customerStore({ database }: PostgresEngine): CustomerStore {
   return {
-    create: (customer) => database.changesRows(INSERT_CUSTOMER, ...CUSTOMER.toRow(customer)),
+    create(customer, project) {
+      const row = CUSTOMER.toRow(customer);
+      if (project === undefined) return database.changesRows(INSERT_CUSTOMER, ...row);
+      const { id, secret, name } = project;
+      return database.changesRows(INSERT_CUSTOMER_WITH_PROJECT, ...row, randomUUID(), id, secret, name);
+    },
     find: (id) => database.readOne(CUSTOMER.toRecord, FIND_CUSTOMER, id),
     list: async () => (await database.read(LIST_CUSTOMERS)).map(CUSTOMER.toRecord),
   };

@@ -1,5 +1,6 @@
 import { CUSTOMER, projectColumns } from '../account-columns.ts';
 import { UNCHANGED } from '../outcomes.ts';
+import type { NewProject } from '../ports/projects.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import type { Reads, Writes } from './sqlite-methods.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
@@ -27,19 +28,30 @@ export function projectReads({ prepare }: SqliteReader): Reads<'projects'> {
   };
 }
 
+const INSERT_PROJECT =
+  'INSERT INTO projects (id, customer_id, name, secret, created_at) VALUES (?, ?, ?, ?, ?)';
+
 export function customerWrites({ prepare }: SqliteConnection): Writes<'customers'> {
   const insert = prepare(
     'INSERT INTO customers (id, secret, name, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
   );
-  return { create: (customer) => insert.run(...CUSTOMER.toRow(customer)) > 0 };
+  const insertProject = prepare(INSERT_PROJECT);
+  return {
+    create(customer, project) {
+      const isCreated = insert.run(...CUSTOMER.toRow(customer)) > 0;
+      if (isCreated && project !== undefined) insertProject.run(...projectRow(project));
+      return isCreated;
+    },
+  };
 }
+
+const projectRow = ({ id, customerId, name, secret, createdAt }: NewProject) =>
+  [id, customerId, name, secret, createdAt] as const;
 
 export function projectWrites({ prepare }: SqliteConnection): Writes<'projects'> {
   const findCustomer = prepare('SELECT 1 FROM customers WHERE id = ?');
   const findId = prepare('SELECT 1 FROM projects WHERE id = ?');
-  const insert = prepare(
-    'INSERT INTO projects (id, customer_id, name, secret, created_at) VALUES (?, ?, ?, ?, ?)',
-  );
+  const insert = prepare(INSERT_PROJECT);
   const findName = prepare<[name: string]>('SELECT name FROM projects WHERE project_no = ?');
   const rename = prepare('UPDATE projects SET name = ? WHERE project_no = ?');
   const rotate = prepare(`
@@ -49,10 +61,9 @@ export function projectWrites({ prepare }: SqliteConnection): Writes<'projects'>
   const insertDeleted = prepare('INSERT INTO deleted_projects (project_no) VALUES (?)');
   return {
     create(project) {
-      const { id, customerId, name, secret, createdAt } = project;
-      if (findCustomer.get(customerId) === undefined) return { kind: 'absent' };
-      if (findId.get(id) !== undefined) return { kind: 'exists' };
-      const key = insert.insert(id, customerId, name, secret, createdAt);
+      if (findCustomer.get(project.customerId) === undefined) return { kind: 'absent' };
+      if (findId.get(project.id) !== undefined) return { kind: 'exists' };
+      const key = insert.insert(...projectRow(project));
       return {
         kind: 'created',
         project: { ...project, key, previousSecret: null, previousValidUntil: null },

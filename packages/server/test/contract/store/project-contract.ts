@@ -37,6 +37,21 @@ export function projectContract(lab: StoreLab): void {
     assert.deepEqual({ ...(await lab.store.customers.find(id)) }, first);
   });
 
+  test('a customer is created with a first project or not at all, and one who exists gets no project', async () => {
+    const owner = { id: unique('customer'), secret: 's', name: 'N', createdAt: START };
+    const first = { id: unique('project'), customerId: owner.id, name: 'P', secret: 'p', createdAt: START };
+    assert.equal(await lab.store.customers.create(owner, first), true);
+    const [project] = await lab.store.projects.list(owner.id);
+    assert.deepEqual(project, { ...project, ...first, previousSecret: null, previousValidUntil: null });
+    assert.deepEqual(await lab.store.projects.find(first.id), project);
+    const second = { ...first, id: unique('project') };
+    assert.equal(await lab.store.customers.create(owner, second), false);
+    assert.equal(await lab.store.projects.find(second.id), null);
+    const other = { ...owner, id: unique('customer') };
+    await assert.rejects(lab.store.customers.create(other, { ...first, customerId: other.id }));
+    assert.equal(await lab.store.customers.find(other.id), null);
+  });
+
   test('a customer who was never created is null', async () => {
     assert.equal(await lab.store.customers.find(unique('nobody')), null);
   });
