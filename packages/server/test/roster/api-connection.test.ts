@@ -94,11 +94,11 @@ describe('requests that fail temporarily', () => {
     });
   }
 
-  test('a request is sent again after the time of Retry-After, a minute at most', async () => {
+  test('a failed request is sent again after the time of Retry-After, a minute at most, and no sooner than without it', async () => {
     const at = (seconds: string) => failed(503, { 'retry-after': seconds });
     await withScript([at('7'), at('0'), at('3600'), at('soon'), done], async (observed) => {
       await post(observed);
-      assert.deepEqual(observed.pauses, [7_000, 0, 60_000, 4_000]);
+      assert.deepEqual(observed.pauses, [7_000, 1_000, 60_000, 4_000]);
     });
   });
 

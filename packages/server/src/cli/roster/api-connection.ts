@@ -77,7 +77,7 @@ export class ApiConnection {
       // What is above the rate limit has not failed: the server takes it later, however many other requests come meanwhile.
       if (!outcome.isLimited) failures += 1;
       if (!isPatient && failures > PAUSES_MS.length) throw new ApiError(outcome.failure);
-      const pause = outcome.pauseMs ?? PAUSES_MS[Math.min(attempt, LAST_PAUSE)] ?? 0;
+      const pause = pauseOf(outcome, PAUSES_MS[Math.min(attempt, LAST_PAUSE)] ?? 0);
       const isNoted = !this.#ending.aborted && (!outcome.isLimited || this.#isLimitDue());
       if (isNoted) onRetry(`${outcome.failure}; trying again in ${pause / 1_000} s`);
       if (!(await this.#wait(pause))) throw new ApiError(outcome.failure);
@@ -143,10 +143,18 @@ export class ApiConnection {
   }
 }
 
-type Attempt =
-  | { readonly answer: Answer }
-  /** `isLimited`: the server takes no more requests now. */
-  | { readonly failure: string; readonly isLimited: boolean; readonly pauseMs: number | null };
+/** `isLimited`: the server takes no more requests now. */
+interface Failure {
+  readonly failure: string;
+  readonly isLimited: boolean;
+  readonly pauseMs: number | null;
+}
+
+type Attempt = { readonly answer: Answer } | Failure;
+
+/** What failed is not sent again sooner than after the usual pause, whatever is demanded: a proxy may answer `Retry-After: 0`. */
+const pauseOf = ({ isLimited, pauseMs }: Failure, usual: number) =>
+  isLimited ? (pauseMs ?? usual) : Math.max(pauseMs ?? 0, usual);
 
 /** Not-found codes are 401 too; only what is wrong with the token has a challenge. */
 const isTokenFailure = ({ status, headers }: Answer) =>
