@@ -1,5 +1,5 @@
-import { serverClient } from './redis-clients.ts';
-import { redisFailure } from './redis-failure.ts';
+import { closeClient, serverClient } from './redis-clients.ts';
+import { redisFailure, withinTime } from './redis-failure.ts';
 import { infoField, isClusterNode, isReadOnlyReplica } from './redis-info.ts';
 import { parseRedisUrl, type RedisTarget } from './redis-url.ts';
 
@@ -12,7 +12,8 @@ export async function inspectRedisServer(url: string) {
     reason = error;
   });
   try {
-    await client.connect();
+    // Sentinels that do not answer, or do not know the master, are tried again and again.
+    await withinTime(client.connect(), target.connectTimeoutMs + target.timeoutMs);
     if (target.db !== 0) await client.select(target.db);
     const sentAt = Date.now();
     const [seconds = 0, microseconds = 0] = await client.time();
@@ -31,7 +32,7 @@ export async function inspectRedisServer(url: string) {
   } catch (error) {
     throw redisFailure(reason ?? error);
   } finally {
-    client.disconnect();
+    closeClient(client);
   }
 }
 

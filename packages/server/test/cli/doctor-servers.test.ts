@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
-import { OwnRedis } from '../support/own-redis.ts';
+import { OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
 import { skipsPostgres, withDatabase } from '../support/postgres.ts';
 import { freshRedisUrl, skipsRedis } from '../support/redis.ts';
+import { startSentinelPair } from '../support/redis-sentinels.ts';
 import { withDataDir } from '../support/server.ts';
 import { CHECKOUT, rollcall, withServe } from './cli-process.ts';
 
@@ -35,6 +38,15 @@ test('rollcall doctor reports why a Rollcall and a Redis do not answer whose nam
     'http://two.test:2 does not answer: connect ECONNREFUSED 127.0.0.1:2; connect ECONNREFUSED 127.0.0.2:2',
   );
   assert.equal(found(checks, 'Redis')?.found, 'Redis: ECONNREFUSED');
+});
+
+test('rollcall doctor fails, and ends, where the sentinels of Redis do not answer', async () => {
+  const { code, checks } = await doctor({
+    ROLLCALL_REDIS_URL: 'redis://127.0.0.1:1?sentinel=main&connect_timeout_ms=200&timeout_ms=200',
+  });
+  assert.equal(code, 1);
+  assert.equal(found(checks, 'Redis')?.outcome, 'failed');
+  assert.match(`${found(checks, 'Redis')?.advice}`, /ROLLCALL_REDIS_URL/);
 });
 
 describe('rollcall doctor, of PostgreSQL and Redis', { skip: skipsPostgres || (await skipsRedis()) }, () => {
@@ -112,6 +124,20 @@ describe('rollcall doctor, of PostgreSQL and Redis', { skip: skipsPostgres || (a
           assert.ok(!`${stdout}${stderr}`.includes('ter2'), `${args} of ${url}: ${stdout}${stderr}`);
         }
     }));
+
+  test('rollcall doctor ends where it takes longer than Redis, whose sentinels it has left', {
+    skip: skipsOwnRedis,
+  }, async () => {
+    const { url } = await startSentinelPair();
+    await using server = createServer((_, response) => {
+      // So long that a client which connects again has done so.
+      setTimeout(() => response.end(), 1_500);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const { checks } = await doctor({ ROLLCALL_REDIS_URL: url, ROLLCALL_URL: `http://127.0.0.1:${port}` });
+    assert.equal(found(checks, 'Redis')?.outcome, 'ok');
+  });
 
   test('rollcall doctor fails, and a server that starts warns, where Redis would evict presence', async () => {
     const server = await OwnRedis.start('--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru');
