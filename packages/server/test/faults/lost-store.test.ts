@@ -52,6 +52,22 @@ describe('files that are removed or replaced under a running server', () => {
       }));
   }
 
+  test('the directory is removed: a reading that opens the file is answered with 503 and Retry-After', () =>
+    withDataDir((parent) => {
+      const dataDir = join(parent, 'data');
+      return withUser(dataDir, async ({ request }) => {
+        // More than one page of members, which are read from a connection of their own.
+        const users = Array.from({ length: 10_000 }, (_, index) => ({ id: `u${index}` }));
+        const groups = [{ id: 'g', name: 'G', members: users.map(({ id }) => id) }];
+        assert.equal((await request('POST', '/v1/batch', { users, groups })).status, 200);
+        assert.equal((await request('POST', '/v1/groups/g/members', { add: ['ada'] })).status, 200);
+        rmSync(dataDir, { recursive: true });
+        const reading = await request('GET', '/v1/groups/g');
+        assert.deepEqual([reading.status, reading.json<{ error: string }>().error], [503, 'error']);
+        assert.match(String(reading.headers['retry-after']), /^\d+$/);
+      });
+    }));
+
   test('/readyz answers 503 within a second after files of the store were replaced, also without a write', () =>
     withDataDir((parent) => {
       const dataDir = join(parent, 'data');

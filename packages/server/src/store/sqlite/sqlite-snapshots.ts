@@ -112,7 +112,8 @@ export class SnapshotPool {
       return snapshot;
     } catch (error) {
       this.#permits.release(ALL_READERS);
-      throw error;
+      // The file may be gone: it is opened for the first of these reads only.
+      throw this.#condition.readFailure(error);
     }
   }
 
