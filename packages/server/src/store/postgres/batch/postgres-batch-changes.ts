@@ -1,4 +1,4 @@
-import type { Status } from '@rollcall/protocol';
+import { compareCodePoints, type Status } from '@rollcall/protocol';
 import type { ProjectKey } from '../../../values/project-key.ts';
 import { type Change, membershipChanges, resourceChanges } from '../../changes/changes.ts';
 import type { BatchOutcome } from '../../ports/batches.ts';
@@ -100,9 +100,10 @@ export class BatchChanges {
         revision,
       ];
     }
+    const left = this.#members.map(({ group: { id }, left: users }) => ({ id, users }));
     yield* removals(
       project,
-      this.#members.map(({ group: { id }, left }) => ({ id, users: left })),
+      left.sort((one, other) => compareCodePoints(one.id, other.id)),
     );
     yield* additions(
       project,

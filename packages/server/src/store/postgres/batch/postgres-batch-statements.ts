@@ -97,21 +97,21 @@ const NAMED_PER_ROW = 10_000;
 
 /**
  * How lists of members differ from the members of their groups, in rows: a list's number, some of those on it who are not
- * members yet, and some of the members who are not on it, each null for none. $2 the list's number and $3 the user, for
+ * members yet, and some of the members who are not on it, each null for none, and the latter in order of their IDs. $2 the list's number and $3 the user, for
  * each who is on one; $4 the lists' numbers, $5 their groups.
  */
 export const COMPARE_LISTS = planEachTime(`
   SELECT list, json_agg(fresh) FILTER (WHERE fresh IS NOT NULL), json_agg(other) FILTER (WHERE other IS NOT NULL)
   FROM (
     SELECT coalesce(listed.list, members.list) AS list, listed.user_id AS fresh, members.user_id AS other,
-      (row_number() OVER ()) / ${NAMED_PER_ROW} AS part
+      (row_number() OVER (ORDER BY members.user_id COLLATE "C")) / ${NAMED_PER_ROW} AS part
     FROM unnest($2::int[], $3::text[]) AS listed(list, user_id)
       FULL JOIN (
         SELECT lists.list, m.user_id FROM unnest($4::int[], $5::text[]) AS lists(list, group_id)
           ${rowOf('memberships', 'm', 'r.user_id', 'r.group_id = lists.group_id')}) AS members
       ON members.list = listed.list AND members.user_id = listed.user_id
     WHERE listed.user_id IS NULL OR members.user_id IS NULL) AS differing
-  GROUP BY list, part`);
+  GROUP BY list, part ORDER BY list, part`);
 
 /** Writes the fields $3 to $8 of the users $2; $9 is now, $10 the revision. */
 export const UPDATE_USERS = planEachTime(`

@@ -5,11 +5,18 @@ import { listed } from '../postgres-lists.ts';
 import { TABLES_OF_MEMBERSHIP } from '../postgres-owned-tables.ts';
 import { textArray } from '../postgres-text.ts';
 
-/** Removes the users $3 from the groups $2, pair by pair. */
+/**
+ * Removes the users $3 from the groups $2, pair by pair, in the order in which other writes lock memberships: in another order, two
+ * writes could wait for each other.
+ */
 const REMOVE = TABLES_OF_MEMBERSHIP.map(([table]) =>
   planEachTime(`
   DELETE FROM ${table} t
-  USING ${listed('pair.*', 'unnest($2::text[], $3::text[]) AS pair(group_id, user_id)')}
+  USING ${listed(
+    'pair.*',
+    `unnest($2::text[], $3::text[]) AS pair(group_id, user_id)
+      ORDER BY pair.group_id COLLATE "C", pair.user_id COLLATE "C"`,
+  )}
   WHERE t.project_id = w.project_id AND t.group_id = w.group_id AND t.user_id = w.user_id`),
 );
 
@@ -33,7 +40,7 @@ interface UsersOfGroup {
   readonly users: Iterable<string>;
 }
 
-/** The calls that remove users from groups, with their durable presence there. */
+/** The calls that remove users from groups, with their durable presence there. Groups, and long lists of users, come in order of IDs. */
 export function* removals(project: ProjectKey, groups: Iterable<UsersOfGroup>): Generator<Call> {
   for (const columns of pairColumns(groups)) for (const sql of REMOVE) yield [sql, project, ...columns];
 }
