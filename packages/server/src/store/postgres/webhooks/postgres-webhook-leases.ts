@@ -22,10 +22,18 @@ const WORK = planEachTime(`
     LEFT JOIN change_heads h ON h.project_id = w.project_id
   WHERE w.status = 'active' GROUP BY w.project_id`);
 
+/**
+ * Whether a webhook `w` still has the delivery of the snapshot, in which its body is read. Once `w` is locked it is checked as it is by
+ * then: what its former holder has changed meanwhile is left to the next claim.
+ */
+const HAS_DELIVERY_OF_SNAPSHOT = `w.delivery_id IS NOT DISTINCT FROM (
+  SELECT s.delivery_id FROM webhooks s WHERE s.project_id = w.project_id AND s.id = w.id)`;
+
 const CLAIM = planEachTime(`
   WITH found AS (
     SELECT w.project_id, w.id FROM webhooks w LEFT JOIN change_heads h ON h.project_id = w.project_id
     WHERE ${CAN_SEND} AND w.project_id = ANY($3::uuid[]) AND ($4::boolean OR w.failures = 0)
+      AND ${HAS_DELIVERY_OF_SNAPSHOT}
     ORDER BY w.due_at LIMIT cardinality($5::text[]) FOR UPDATE OF w SKIP LOCKED),
   numbered AS (SELECT *, row_number() OVER () AS number FROM found),
   leased AS (
