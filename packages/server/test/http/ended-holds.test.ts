@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
+import { limits } from '@rollcall/protocol';
 import { groupNotFound } from '../../src/core/errors.ts';
 import { type PresenceChange, presenceChange } from '../../src/core/presence/presence-change.ts';
 import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
@@ -69,6 +70,36 @@ test('an absence from the newest location of a region ends it for good, where an
   await presence.clear({ ...scope, userId: 'a', location: at('2').location, now: clock.now() });
   await passSeconds(clock, presence, 2 * TTL_SECONDS);
   assert.deepEqual(await locationsOf(presence, clock), [at('1').location]);
+});
+
+test('a group in which other callers have ended all that a connection holds is not watched any more', async () => {
+  const presence = createMemoryPresence();
+  const clock = new MovedClock();
+  const watch = presence.watch.bind(presence);
+  const watched: string[] = [];
+  presence.watch = async (watchedScope, now, watcher) => {
+    const { close, ...own } = await watch(watchedScope, now, watcher);
+    watched.push(watchedScope.groupId);
+    const unwatch = () => {
+      watched.splice(watched.indexOf(watchedScope.groupId), 1);
+      close();
+    };
+    return { ...own, close: unwatch };
+  };
+  await using held = closing(processOn(presence, clock));
+  const connection = await held.open(project, 'a', 'page');
+  const elsewhere = (index: number) => presenceChange({ location: { page: `${index}` } }, `g${index}`);
+  for (let index = 0; index < limits.SOCKET_LOCATIONS_MAX; index += 1) {
+    const change = elsewhere(index);
+    await connection.put(writer, change);
+    const { location, groupId } = change;
+    await presence.clear({ project, groupId, userId: 'a', location, now: clock.now() });
+  }
+  assert.equal(watched.length, limits.SOCKET_LOCATIONS_MAX);
+  // There is room for it, since the others have ended.
+  await connection.put(writer, at('1'));
+  await passSeconds(clock, presence, 3);
+  assert.deepEqual(watched, ['g']);
 });
 
 test('a release that fails is repeated within a second, also where its connection was the last one in the group', async () => {

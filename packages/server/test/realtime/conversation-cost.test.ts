@@ -7,6 +7,7 @@ import { FeedReads } from '../../src/realtime/conversation/feed-reads.ts';
 import { ThreadListFeed } from '../../src/realtime/conversation/thread-list-feed.ts';
 import { Beginnings } from '../../src/realtime/sessions/beginnings.ts';
 import { SseSink } from '../../src/realtime/sessions/sse-sink.ts';
+import type { ThreadFilter } from '../../src/store/ports/threads.ts';
 import { readEventId } from '../../src/wire/conversation-events.ts';
 import { markdown, plain } from '../contract/store/conversation.ts';
 import { BY_TEST } from '../support/origin.ts';
@@ -63,6 +64,7 @@ async function open(
   userId: string,
   of: 'threads' | 'messages' = 'threads',
   lastId?: string,
+  filter: ThreadFilter = ANY,
 ): Promise<SimulatedSink> {
   const hub = world.services.conversationStreams;
   const caller = { projectId: 'test-project', project: world.project, sessionId: null, ...BY_TEST };
@@ -70,7 +72,7 @@ async function open(
   const from = readEventId(lastId);
   const session =
     of === 'threads'
-      ? await hub.openThreads(request, ANY, ['threads'], from)
+      ? await hub.openThreads(request, filter, ['threads'], from)
       : await hub.openMessages(request, 't0', from);
   const sink = new SimulatedSink();
   sink.onEnd = () => session.close();
@@ -191,6 +193,36 @@ describe('a reader of threads who comes back', () => {
         sink.parser.events.map(({ type }) => type),
         ['thread'],
       );
+    }));
+
+  test('the latest 100 lists without readers are stored, and a reader of an older one begins with a snapshot', () =>
+    withStreams({}, async (world) => {
+      await seed(world);
+      const filterOf = (page: number): ThreadFilter => ({
+        ...ANY,
+        location: { location: `{"page":"${page}"}`, partial: true },
+      });
+      const stays = await open(world, 'u0', 'threads', undefined, filterOf(0));
+      const lastIds: string[] = [];
+      for (let page = 1; page <= 101; page += 1) {
+        const sink = await open(world, 'u1', 'threads', undefined, filterOf(page));
+        await world.until('the snapshot', () => last(sink)?.type === 'snapshot');
+        lastIds.push(sink.parser.lastEventId);
+        world.clock.move(1);
+        sink.onEnd();
+      }
+      await world.pass(1);
+      const typesOf = async (page: number) => {
+        const sink = await open(world, 'u1', 'threads', lastIds[page - 1], filterOf(page));
+        await world.pass(2);
+        return sink.parser.events.map(({ type }) => type);
+      };
+      assert.deepEqual(await typesOf(2), []);
+      assert.deepEqual(await typesOf(1), ['snapshot']);
+      const location = { page: '0' };
+      await world.services.threads.put(writer(world), 't0', { location }, {});
+      await world.pass(2);
+      assert.equal(last(stays)?.type, 'thread');
     }));
 
   test('2,000 events of a list are stored, and a reader who missed more begins with a snapshot', () =>

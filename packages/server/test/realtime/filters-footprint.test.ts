@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { canonicalLocation, type Location } from '@rollcall/protocol';
-import { type ByteSink, SseSink } from '../../src/realtime/sessions/sse-sink.ts';
+import { SseSink } from '../../src/realtime/sessions/sse-sink.ts';
 import type { StreamRequest } from '../../src/realtime/sessions/stream-request.ts';
 import type { StreamSession } from '../../src/realtime/sessions/stream-session.ts';
 import { usedBytes } from '../support/heap.ts';
+import { Drain } from './drain.ts';
 import { type StreamWorld, withStreams } from './stream-world.ts';
 
 const USERS = Array.from({ length: 1_000 }, (_, index) => `u${index + 1_000}`);
@@ -25,34 +26,6 @@ function filterOf(index: number): StreamRequest['filter'] {
   const pairs = Object.entries(PAIRS).filter((_, bit) => ((index >> bit) & 1) === 1);
   const location = canonicalLocation({ doc: 'a', ...Object.fromEntries(pairs) });
   return { location: { location, partial: true }, excludeDurable: false };
-}
-
-/** A reader that stores nothing, and receives all of a text or nothing. */
-class Drain implements ByteSink {
-  bytesWritten = 0;
-  writableLength = 0;
-  isEnded = false;
-  readonly #isTaking: boolean;
-
-  constructor(isTaking: boolean) {
-    this.#isTaking = isTaking;
-  }
-
-  write(bytes: Buffer | string, onTaken: () => void = () => {}): void {
-    this.bytesWritten += bytes.length;
-    if (this.#isTaking) queueMicrotask(onTaken);
-    else this.writableLength += bytes.length;
-  }
-
-  setTimeout(): void {}
-
-  destroySoon(): void {
-    this.isEnded = true;
-  }
-
-  destroy(): void {
-    this.isEnded = true;
-  }
 }
 
 /** All users present in the group, some of them durably too. */

@@ -232,6 +232,7 @@ export class HeldPresence {
 
   #tick(): void {
     for (const [key, connection] of this.#connections) {
+      connection.leaveEmptyGroups();
       if (connection.isGone(this.now) && connection.releasing === null) this.#connections.delete(key);
     }
     void this.#renewal.request();

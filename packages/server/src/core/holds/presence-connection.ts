@@ -207,9 +207,14 @@ export class PresenceConnection implements Holder<Group> {
     group.delete(this);
   }
 
-  /** The hold of the region has ended. The group stays: an event with an arrival may be under way. */
+  /** The hold of the region has ended. The group stays for now: see {@link leaveEmptyGroups}. */
   forgetRegion(group: Group, region: Json): void {
     if (this.#holds.get(group)?.delete(region) === true) this.#size -= 1;
+  }
+
+  /** Leaves the groups in which it holds nothing any more: what other callers have ended is forgotten by its region. */
+  leaveEmptyGroups(): void {
+    for (const [group, holds] of this.#holds) if (holds.size === 0) this.forget(group, null);
   }
 
   /** Whether the engine has lost what it held in the group while it was closed: it is not there to be refreshed. */
@@ -279,7 +284,7 @@ export class PresenceConnection implements Holder<Group> {
     return true;
   }
 
-  /** Forgets what other callers have ended. Whether there was any. The groups stay: an event with an arrival may be under way. */
+  /** Forgets what other callers have ended. Whether there was any. */
   #forgetEnded(): boolean {
     const before = this.#size;
     for (const holds of this.#holds.values())

@@ -26,8 +26,6 @@ export interface FeedParts {
 
 /** The position of a reader who needs a snapshot. */
 export const NOWHERE = -1;
-/** How long a feed without readers is retained, so that a returning reader resumes, in milliseconds. */
-const IDLE_MAX_MS = 60_000;
 /** How many readers are written to in one event-loop tick. */
 const WRITTEN_AT_ONCE = 50;
 
@@ -40,7 +38,6 @@ export abstract class ConversationFeed implements EventSource {
   protected at: EventPosition;
   /** Reads and sends what changed. */
   protected readonly update = new Repeated(() => this.read());
-  /** When the last reader left, in milliseconds since the epoch; null while there are readers. */
   #idleSince: number | null;
 
   constructor(project: ProjectKey, at: EventPosition, parts: FeedParts) {
@@ -54,9 +51,9 @@ export abstract class ConversationFeed implements EventSource {
     return this.parts.beginnings;
   }
 
-  /** Whether it has had no reader for so long that it is no longer needed. */
-  isExpired(now: number): boolean {
-    return this.#idleSince !== null && Math.abs(now - this.#idleSince) > IDLE_MAX_MS;
+  /** When the last reader left, in milliseconds since the epoch; null while there are readers. */
+  get idleSince(): number | null {
+    return this.#idleSince;
   }
 
   /** Adds a reader, who resumes from a position where that can be, and begins with a snapshot otherwise. */

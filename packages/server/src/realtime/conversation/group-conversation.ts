@@ -23,6 +23,10 @@ export interface GroupParts extends FeedParts {
  * read at each tick, so a group with very many threads takes longer.
  */
 const COMPARED_EVERY_MS = 8_000;
+/** How long a feed without readers is retained, so that a returning reader resumes, in milliseconds. */
+const IDLE_MAX_MS = 60_000;
+/** Most feeds without readers: every change is applied to each list, and a caller may request any filter. */
+const IDLE_MAX = 100;
 
 /**
  * The feeds of a group's threads and messages on this process. As long as it is open, it follows what the record of changes has of
@@ -111,12 +115,7 @@ export class GroupConversation implements RecordListener {
 
   /** Call it once a second. */
   tick(now: number): void {
-    for (const [key, feed] of this.#lists) if (feed.isExpired(now)) this.#lists.delete(key);
-    for (const [threadId, ofThread] of this.#messages) {
-      const left = ofThread.filter((feed) => !feed.isExpired(now));
-      if (left.length === 0) this.#messages.delete(threadId);
-      else this.#messages.set(threadId, left);
-    }
+    this.#dropIdle(now);
     for (const feed of this.#feeds()) feed.tick();
     if (this.#lists.size === 0) this.#walk = null;
     else void this.#comparison.request();
@@ -124,6 +123,21 @@ export class GroupConversation implements RecordListener {
 
   close(): void {
     for (const end of this.#ends) end();
+  }
+
+  /** Retains those feeds without readers whose last reader left most recently. */
+  #dropIdle(now: number): void {
+    const idle = [...this.#feeds()].filter(({ idleSince }) => idleSince !== null);
+    const latestFirst = idle.sort((one, other) => (other.idleSince ?? 0) - (one.idleSince ?? 0));
+    const retained = latestFirst.slice(0, IDLE_MAX).filter((feed) => !isExpired(feed, now));
+    if (retained.length === idle.length) return;
+    const dropped = new Set(idle).difference(new Set(retained));
+    for (const [key, feed] of this.#lists) if (dropped.has(feed)) this.#lists.delete(key);
+    for (const [threadId, ofThread] of this.#messages) {
+      const left = ofThread.filter((feed) => !dropped.has(feed));
+      if (left.length === 0) this.#messages.delete(threadId);
+      else this.#messages.set(threadId, left);
+    }
   }
 
   /** These threads, or with null any of them, may have changed: they are read at once. */
@@ -162,3 +176,6 @@ export class GroupConversation implements RecordListener {
     }
   }
 }
+
+const isExpired = ({ idleSince }: ConversationFeed, now: number) =>
+  Math.abs(now - (idleSince ?? now)) > IDLE_MAX_MS;

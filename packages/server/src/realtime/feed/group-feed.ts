@@ -146,6 +146,7 @@ export class GroupFeed implements Follower {
       else if (reader.isReadyForSnapshot) this.reopen(reader);
     }
     this.#recorded.tick();
+    if (this.#state.profiles.isLarge) void this.#followed.inOrder(async () => this.#state.pruneProfiles());
     const idle: Channel[] = [];
     for (const channel of this.#channels) {
       void channel.pump();

@@ -10,8 +10,9 @@ const REPEAT_TICKS = 60;
 export class InterruptionLog {
   readonly #log: Logger;
   readonly #groups = new Set<object>();
-  /** These groups and all others since it began. */
-  readonly #concerned = new Set<object>();
+  /** These groups and all others since it began. They can be closed meanwhile, so none is referred to. */
+  #concerned = new WeakSet<object>();
+  #count = 0;
   #reason: unknown;
   #ticks = 0;
 
@@ -22,6 +23,7 @@ export class InterruptionLog {
   /** A group is no longer being followed. */
   begin(group: object, reason: unknown): void {
     this.#groups.add(group);
+    if (!this.#concerned.has(group)) this.#count += 1;
     this.#concerned.add(group);
     this.#reason = reason;
   }
@@ -38,14 +40,15 @@ export class InterruptionLog {
 
   /** Call it about once a second: the interruptions in between are one line. */
   tick(): void {
-    if (this.#concerned.size === 0) return;
-    const [err, groups] = [this.#reason, this.#concerned.size];
+    if (this.#count === 0) return;
+    const [err, groups] = [this.#reason, this.#count];
     if (this.#ticks % REPEAT_TICKS === 0)
       this.#log.warn({ err, groups }, 'presence streams are interrupted; their groups are being read again');
     this.#ticks += 1;
     if (this.#groups.size > 0) return;
     this.#log.info({ groups }, 'interrupted presence streams go on');
-    this.#concerned.clear();
+    this.#concerned = new WeakSet();
+    this.#count = 0;
     this.#reason = undefined;
     this.#ticks = 0;
   }

@@ -3,16 +3,26 @@ import type { PresenceScope } from '../../presence/presence-store.ts';
 import type { Profile } from '../../store/ports/users.ts';
 import type { Store } from '../../store/store.ts';
 
+/** So few are not worth a search for those that are not shown. */
+const SPARE = 1_000;
+
 /**
- * The names and pictures of a group's users, while a channel shows them. Costs a name and an address for each user of the
- * group.
+ * The names and pictures of a group's users, while a channel shows them. Costs a name and an address for each: those of users who are
+ * not shown any more are forgotten when they may be most of them.
  */
 export class ShownProfiles {
   #profiles: Profiles | null = null;
+  /** How many there were when the others were last forgotten. */
+  #pruned = 0;
 
   /** Whether a channel shows them. */
   get isNeeded(): boolean {
     return this.#profiles !== null;
+  }
+
+  /** Whether so many have been added that those who are not shown are to be forgotten. */
+  get isLarge(): boolean {
+    return (this.#profiles?.size ?? 0) > 2 * this.#pruned + SPARE;
   }
 
   /** A channel shows them from now on. */
@@ -68,5 +78,6 @@ export class ShownProfiles {
   /** Forgets the users who are not shown. */
   prune(isShown: (userId: string) => boolean): void {
     for (const userId of this.#profiles?.keys() ?? []) if (!isShown(userId)) this.#profiles?.delete(userId);
+    this.#pruned = this.#profiles?.size ?? 0;
   }
 }
