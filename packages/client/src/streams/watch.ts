@@ -146,7 +146,7 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
 
   #opened(): void {
     this.#openedAt = performance.now();
-    // What it throws is an error of its own, and not of the stream.
+    // An error that it throws is uncaught, and does not end the stream.
     queueMicrotask(() => this.#options.onOpen?.());
   }
 

@@ -31,8 +31,9 @@ interface Moment {
   generation: number;
 }
 
-/** An answer about one user in one group. Null: the user is not eligible, or it is not known. */
+/** An answer about one user in one group. */
 export interface LastEligibility extends Moment {
+  /** Null where the user is not eligible, and before the first answer. */
   incarnation: Incarnation | null;
 }
 
@@ -42,8 +43,8 @@ export interface LastEligibility extends Moment {
  * late; a process that misses it is right again within the second. An answer that was read before an invalidation is not used after
  * it.
  *
- * A caller that updates one presence again and again has the last answer itself, as `last`. Others share a map of bounded size where
- * the store is another server: a store in this process is read for them each time, which costs less than the map.
+ * A caller that updates one presence again and again stores the last answer, and passes it as `last`. Others share a map of bounded size
+ * where the store is another server: a store in this process is read for them each time, which costs less than the map.
  */
 export class EligibilityCache {
   readonly #store: Parts['store'];
@@ -58,7 +59,7 @@ export class EligibilityCache {
   #generation = 0;
   /** Answers of an earlier generation are not used: the clock was set back, and would reach their times once more. */
   #firstGeneration = 0;
-  #tickedAt = 0;
+  #latest = 0;
 
   constructor({ store, broker, clock }: Parts) {
     this.#store = store;
@@ -70,7 +71,10 @@ export class EligibilityCache {
       broker.subscribe((change) => {
         if (change.type === 'eligibility') this.#invalidate(change.project, change.userIds ?? [null]);
       }),
-      clock.every(TTL_MS, () => this.#tick()),
+      clock.every(TTL_MS, () => {
+        this.#dropExpired();
+        this.#projects.tick();
+      }),
     ];
   }
 
@@ -100,12 +104,18 @@ export class EligibilityCache {
   ): Promise<Eligibility> {
     // Before the store is read: what is cached of it is known to have ended.
     this.#projects.use(project);
-    const at = this.#clock.now();
+    const at = this.#now();
     const generation = this.#generation;
     const found = await this.#store.eligibility.find(project, query.groupId, query.userId);
-    const answer = { at, generation, incarnation: isEligible(found) ? found.incarnation : null };
-    if (last === null) this.#setEntry(project, query, answer);
-    else Object.assign(last, answer);
+    const incarnation = isEligible(found) ? found.incarnation : null;
+    if (last === null) {
+      this.#setEntry(project, query, { at, generation, incarnation });
+      return found;
+    }
+    // In place: an object that lives for a second is one that a full collection has to free.
+    last.at = at;
+    last.generation = generation;
+    last.incarnation = incarnation;
     return found;
   }
 
@@ -127,7 +137,7 @@ export class EligibilityCache {
 
   #invalidate(project: ProjectKey, userIds: readonly (string | null)[]): void {
     this.#generation += 1;
-    const moment = { at: this.#clock.now(), generation: this.#generation };
+    const moment = { at: this.#now(), generation: this.#generation };
     for (const userId of userIds) {
       const key = invalidationKey(project, userId);
       this.#invalidations.delete(key);
@@ -145,19 +155,18 @@ export class EligibilityCache {
 
   /** After a second, and after the clock was set back. */
   #isExpired({ at }: Moment): boolean {
-    const age = this.#clock.now() - at;
+    const age = this.#now() - at;
     return age < 0 || age >= TTL_MS;
   }
 
-  #tick(): void {
+  #now(): number {
     const now = this.#clock.now();
-    if (now < this.#tickedAt) {
+    if (now < this.#latest) {
       this.#generation += 1;
       this.#firstGeneration = this.#generation;
     }
-    this.#tickedAt = now;
-    this.#dropExpired();
-    this.#projects.tick();
+    this.#latest = now;
+    return now;
   }
 
   #dropExpired(): void {

@@ -33,6 +33,29 @@ test('presence that cannot be removed after a write is one log line with the cou
     );
   }));
 
+test('a user or group that is set deleted is not cached as eligible, also where a write creates another one before it', () =>
+  withApp({}, async ({ engine: { store, presence, broker }, project, clock }) => {
+    const parts = { store, presence, broker, clock, log: pino({ level: 'silent' }) };
+    const changes: readonly (readonly Change[])[] = [
+      [
+        { type: 'user.created', user: 'new' },
+        { type: 'user.deactivated', user: 'ada' },
+      ],
+      [
+        { type: 'group.created', group: 'new' },
+        { type: 'group.deactivated', group: 'g' },
+      ],
+    ];
+    for (const made of changes) {
+      const invalidated: unknown[] = [];
+      const eligibility = new EligibilityCache({ store, broker, clock });
+      eligibility.invalidate = async (_project, userIds) => void invalidated.push(userIds);
+      await afterCommit({ ...parts, eligibility }, project, made);
+      eligibility.close();
+      assert.deepEqual(invalidated, [made[0]?.type === 'user.created' ? ['ada'] : null]);
+    }
+  }));
+
 test('presence in thousands of groups that one write leaves is removed a few hundred groups at a time', () =>
   withApp({}, async ({ engine: { store, presence, broker }, project, clock }) => {
     const ended: string[] = [];

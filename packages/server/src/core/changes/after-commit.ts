@@ -49,7 +49,7 @@ interface Consequences {
 function consequencesOf(changes: readonly Change[]): Consequences {
   const found: Consequences = { departures: [], removedGroups: new Set(), users: [], groups: [] };
   for (const [index, change] of changes.entries()) {
-    const before = changes[index - 1]?.type;
+    const before = changes[index - 1];
     switch (change.type) {
       case 'member.removed':
         found.departures.push(change as Departure);
@@ -60,12 +60,12 @@ function consequencesOf(changes: readonly Change[]): Consequences {
       // A user or group that was created deleted has no presence to hide.
       case 'user.deactivated':
       case 'user.activated':
-        if (before !== 'user.created')
+        if (before?.type !== 'user.created' || before.user !== change.user)
           found.users.push({ id: change.user, active: change.type === 'user.activated' });
         break;
       case 'group.deactivated':
       case 'group.activated':
-        if (before !== 'group.created')
+        if (before?.type !== 'group.created' || before.group !== change.group)
           found.groups.push({ id: change.group, active: change.type === 'group.activated' });
         break;
     }

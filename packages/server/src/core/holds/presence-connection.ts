@@ -31,6 +31,8 @@ interface Hold {
 class GroupHolds extends Map<Json, Hold> {
   /** Of the connection's user in the group. */
   readonly eligibility = noEligibility();
+  /** An update was not answered: the engine may hold more. */
+  mayHoldMore = false;
 }
 
 interface Owner {
@@ -87,9 +89,9 @@ export class PresenceConnection implements Holder<Group> {
     return this.#owner.put(this, writer, change);
   }
 
-  /** Of its user in the group. Before it holds something there, each has to be found anew. */
-  eligibilityIn(group: Group): LastEligibility {
-    return this.#holds.get(group)?.eligibility ?? noEligibility();
+  /** Of its user in the group; null while it holds nothing there. */
+  eligibilityIn(group: Group): LastEligibility | null {
+    return this.#holds.get(group)?.eligibility ?? null;
   }
 
   /** Call it in order, right before an update: its sockets can take locations at once. @throws ServiceError `invalid_request` */
@@ -187,10 +189,11 @@ export class PresenceConnection implements Holder<Group> {
 
   /** The engine has not answered, so it may hold the location: that is released like the others, and not set again. */
   rememberUnknown(group: Group, writer: ClientWriter, change: PresenceChange): void {
-    const holds = this.#holds.get(group);
-    if (holds !== undefined && this.#holdIn(holds, change.region) !== undefined) return;
+    const holds = this.#holds.get(group) ?? this.#begin(group);
+    holds.mayHoldMore = true;
+    if (this.#holdIn(holds, change.region) !== undefined) return;
     this.remember(group, writer, change);
-    (this.#holds.get(group)?.get(change.region) as Hold).isEnded = true;
+    (holds.get(change.region) as Hold).isEnded = true;
   }
 
   /** The holds of the location in the group have ended; all of the group where it is null. */
@@ -214,7 +217,8 @@ export class PresenceConnection implements Holder<Group> {
 
   /** Leaves the groups in which it holds nothing any more: what other callers have ended is forgotten by its region. */
   leaveEmptyGroups(): void {
-    for (const [group, holds] of this.#holds) if (holds.size === 0) this.forget(group, null);
+    for (const [group, holds] of this.#holds)
+      if (holds.size === 0 && !holds.mayHoldMore) this.forget(group, null);
   }
 
   /** Whether the engine has lost what it held in the group while it was closed: it is not there to be refreshed. */

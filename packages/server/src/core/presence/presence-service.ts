@@ -29,8 +29,8 @@ export interface PresenceHolder {
   readonly connection: string;
   readonly lease: string;
   readonly condition?: HoldCondition;
-  /** Of the user in the group, as the updates of this holder have found it. */
-  readonly eligibility: LastEligibility;
+  /** The last answer of this holder about the user in the group; null where it has none. */
+  readonly eligibility: LastEligibility | null;
 }
 
 /** Why a user may not be present in a group; null where the user may. */
@@ -130,7 +130,7 @@ export class PresenceService {
     }
   }
 
-  /** @param last what its caller was answered before, where that is there */
+  /** @param last the last answer of the caller; null where it has none */
   async #putEphemeral(update: Update, last: LastEligibility | null, accessError: AccessError): Promise<void> {
     const { eligibility } = this.#parts;
     const { project } = update;

@@ -25,7 +25,7 @@ export interface GroupParts extends FeedParts {
 const COMPARED_EVERY_MS = 8_000;
 /** How long a feed without readers is retained, so that a returning reader resumes, in milliseconds. */
 const IDLE_MAX_MS = 60_000;
-/** Most feeds without readers: every change is applied to each list, and a caller may request any filter. */
+/** Most lists without readers: every change is applied to each list, and a caller may request any filter. */
 const IDLE_MAX = 100;
 
 /**
@@ -125,16 +125,14 @@ export class GroupConversation implements RecordListener {
     for (const end of this.#ends) end();
   }
 
-  /** Retains those feeds without readers whose last reader left most recently. */
+  /** Of lists, those whose last reader left most recently are retained. */
   #dropIdle(now: number): void {
-    const idle = [...this.#feeds()].filter(({ idleSince }) => idleSince !== null);
-    const latestFirst = idle.sort((one, other) => (other.idleSince ?? 0) - (one.idleSince ?? 0));
-    const retained = latestFirst.slice(0, IDLE_MAX).filter((feed) => !isExpired(feed, now));
-    if (retained.length === idle.length) return;
-    const dropped = new Set(idle).difference(new Set(retained));
-    for (const [key, feed] of this.#lists) if (dropped.has(feed)) this.#lists.delete(key);
+    const idle = [...this.#lists].filter(([, { idleSince }]) => idleSince !== null);
+    const latestFirst = idle.sort(([, one], [, other]) => (other.idleSince ?? 0) - (one.idleSince ?? 0));
+    for (const [index, [key, feed]] of latestFirst.entries())
+      if (index >= IDLE_MAX || isExpired(feed, now)) this.#lists.delete(key);
     for (const [threadId, ofThread] of this.#messages) {
-      const left = ofThread.filter((feed) => !dropped.has(feed));
+      const left = ofThread.filter((feed) => !isExpired(feed, now));
       if (left.length === 0) this.#messages.delete(threadId);
       else this.#messages.set(threadId, left);
     }
@@ -177,5 +175,6 @@ export class GroupConversation implements RecordListener {
   }
 }
 
+/** Whether it has had no reader for so long that it is no longer needed. */
 const isExpired = ({ idleSince }: ConversationFeed, now: number) =>
   Math.abs(now - (idleSince ?? now)) > IDLE_MAX_MS;

@@ -10,7 +10,7 @@ const REPEAT_TICKS = 60;
 export class InterruptionLog {
   readonly #log: Logger;
   readonly #groups = new Set<object>();
-  /** These groups and all others since it began. They can be closed meanwhile, so none is referred to. */
+  /** These groups and all others since it began. Weak, because a group can be closed meanwhile. */
   #concerned = new WeakSet<object>();
   #count = 0;
   #reason: unknown;

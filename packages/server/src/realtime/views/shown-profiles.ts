@@ -3,12 +3,12 @@ import type { PresenceScope } from '../../presence/presence-store.ts';
 import type { Profile } from '../../store/ports/users.ts';
 import type { Store } from '../../store/store.ts';
 
-/** So few are not worth a search for those that are not shown. */
+/** So many are stored before those of users who are not shown are searched for. */
 const SPARE = 1_000;
 
 /**
- * The names and pictures of a group's users, while a channel shows them. Costs a name and an address for each: those of users who are
- * not shown any more are forgotten when they may be most of them.
+ * The names and pictures of a group's users, while a channel shows them. Costs a name and an address for each user who is shown, and for
+ * as many and {@link SPARE} others at most: then those are forgotten.
  */
 export class ShownProfiles {
   #profiles: Profiles | null = null;
@@ -33,11 +33,13 @@ export class ShownProfiles {
   /** The group is read anew, and so are they. */
   restart(): void {
     if (this.isNeeded) this.#profiles = new Map();
+    this.#pruned = 0;
   }
 
   /** No channel shows them any more. */
   drop(): void {
     this.#profiles = null;
+    this.#pruned = 0;
   }
 
   /** Null where they are not needed. */

@@ -36,8 +36,8 @@ type CreateProjectOutcome =
 /** Customers own projects. A customer is never changed or deleted. */
 export interface CustomerStore {
   /**
-   * True when created, with a first project in the same commit where one is given, whose ID no project has. An existing customer is
-   * left as it is, and gets no project.
+   * True when created. An existing customer is left as it is. A first project is created in the same commit, with a customer that is
+   * created; it rejects where another project has its ID.
    */
   create(customer: CustomerRecord, project?: NewProject): Promise<boolean>;
   find(id: string): Promise<CustomerRecord | null>;

@@ -112,7 +112,7 @@ export class SnapshotPool {
       return snapshot;
     } catch (error) {
       this.#permits.release(ALL_READERS);
-      // The file may be gone: it is opened for the first of these reads only.
+      // Opening fails where the file was removed; a snapshot that is used again has it open.
       throw this.#condition.readFailure(error);
     }
   }

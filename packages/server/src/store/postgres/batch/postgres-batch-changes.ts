@@ -100,10 +100,10 @@ export class BatchChanges {
         revision,
       ];
     }
-    const left = this.#members.map(({ group: { id }, left: users }) => ({ id, users }));
+    const removed = this.#members.map(({ group: { id }, left }) => ({ id, users: left }));
     yield* removals(
       project,
-      left.sort((one, other) => compareCodePoints(one.id, other.id)),
+      removed.sort((one, other) => compareCodePoints(one.id, other.id)),
     );
     yield* additions(
       project,

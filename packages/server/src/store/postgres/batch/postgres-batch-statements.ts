@@ -101,10 +101,11 @@ const NAMED_PER_ROW = 10_000;
  * each who is on one; $4 the lists' numbers, $5 their groups.
  */
 export const COMPARE_LISTS = planEachTime(`
-  SELECT list, json_agg(fresh) FILTER (WHERE fresh IS NOT NULL), json_agg(other) FILTER (WHERE other IS NOT NULL)
+  SELECT list, json_agg(fresh) FILTER (WHERE fresh IS NOT NULL), json_agg(other ORDER BY other COLLATE "C") FILTER (WHERE other IS NOT NULL)
   FROM (
     SELECT coalesce(listed.list, members.list) AS list, listed.user_id AS fresh, members.user_id AS other,
-      (row_number() OVER (ORDER BY members.user_id COLLATE "C")) / ${NAMED_PER_ROW} AS part
+      row_number() OVER (
+        PARTITION BY coalesce(listed.list, members.list) ORDER BY members.user_id COLLATE "C") / ${NAMED_PER_ROW} AS part
     FROM unnest($2::int[], $3::text[]) AS listed(list, user_id)
       FULL JOIN (
         SELECT lists.list, m.user_id FROM unnest($4::int[], $5::text[]) AS lists(list, group_id)

@@ -23,8 +23,8 @@ const WORK = planEachTime(`
   WHERE w.status = 'active' GROUP BY w.project_id`);
 
 /**
- * Whether a webhook `w` still has the delivery of the snapshot, in which its body is read. Once `w` is locked it is checked as it is by
- * then: what its former holder has changed meanwhile is left to the next claim.
+ * Whether a webhook `w` still has the delivery of the snapshot, in which its body is read. When PostgreSQL has the lock of `w`, it
+ * evaluates this again on the newest row, and the subquery still reads the snapshot. What has changed is left to the next claim.
  */
 const HAS_DELIVERY_OF_SNAPSHOT = `w.delivery_id IS NOT DISTINCT FROM (
   SELECT s.delivery_id FROM webhooks s WHERE s.project_id = w.project_id AND s.id = w.id)`;
