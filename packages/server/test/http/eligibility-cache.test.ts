@@ -136,7 +136,7 @@ describe('the eligibility cache', () => {
         assert.equal(world.isCached('ada', last), false);
       });
 
-      test('the last answer that a caller has is not used where it is that the user is not eligible', async () => {
+      test('a last answer that the user is not eligible is not used', async () => {
         const world = new World({ isInProcess });
         const last = noEligibility();
         await world.read('ada', last);
@@ -163,6 +163,18 @@ describe('the eligibility cache', () => {
           await world.cache.invalidate(PROJECT, named);
           assert.equal(world.isCached('ada', last), false);
         }
+      });
+
+      test('the last answer that a caller has is not used after the clock was set back by less than a second', async () => {
+        const world = new World({ isInProcess });
+        const last = noEligibility();
+        world.clock.move(1_010);
+        await world.read('ada', last);
+        world.clock.move(890);
+        await world.cache.invalidate(PROJECT, ['ada']);
+        world.clock.jump(-800);
+        world.clock.move(100);
+        assert.equal(world.isCached('ada', last), false);
       });
 
       test('the last answer that a caller has is not used at its time where the clock, once set back, reaches it again', async () => {

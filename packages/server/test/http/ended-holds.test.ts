@@ -102,6 +102,31 @@ test('a group in which other callers have ended all that a connection holds is n
   assert.deepEqual(watched, ['g']);
 });
 
+test('a connection that closes releases what an update without an answer has set, also where it holds nothing else there', async () => {
+  const presence = createMemoryPresence();
+  const clock = new MovedClock();
+  const put = putInto(presence, clock, (connection) => (connection === 'other' ? 'b' : 'a'));
+  let isLost = false;
+  await using held = closing(
+    processWith(presence, clock, async (...update) => {
+      await put(...update);
+      if (isLost) throw new StoreUnavailableError('the answer was lost');
+    }),
+  );
+  await holdOther(held, 'b');
+  const connection = await held.open(project, 'a', 'page');
+  await connection.put(writer, at('1'));
+  isLost = true;
+  await assert.rejects(connection.put(writer, at('2')));
+  isLost = false;
+  // The location that the process knows is refreshed, and is not there any more.
+  await presence.publish(scope, { type: 'releasing', userId: 'a', connection: 'page' } as never, clock.now());
+  await passSeconds(clock, presence, 3);
+  assert.deepEqual(await locationsOf(presence, clock), [at('2').location]);
+  await connection.close(0);
+  assert.deepEqual(await locationsOf(presence, clock), []);
+});
+
 test('a release that fails is repeated within a second, also where its connection was the last one in the group', async () => {
   const presence = createMemoryPresence();
   const clock = new MovedClock();

@@ -53,7 +53,8 @@ export class BatchChanges {
       const { fresh, others } = this.#difference(group.lastList);
       const joined = new Set(fresh);
       const rejoined = group.interrupted.filter((id) => !joined.has(id));
-      this.#members.push({ group, joined: [...fresh, ...rejoined], left: [...others, ...rejoined] });
+      const left = rejoined.length === 0 ? others : [...others, ...rejoined].sort(compareCodePoints);
+      this.#members.push({ group, joined: [...fresh, ...rejoined], left });
       this.#changes.push(...membershipChanges(group.id, fresh, others, rejoined));
     }
   }

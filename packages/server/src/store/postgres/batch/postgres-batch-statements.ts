@@ -97,11 +97,12 @@ const NAMED_PER_ROW = 10_000;
 
 /**
  * How lists of members differ from the members of their groups, in rows: a list's number, some of those on it who are not
- * members yet, and some of the members who are not on it, each null for none, and the latter in order of their IDs. $2 the list's number and $3 the user, for
- * each who is on one; $4 the lists' numbers, $5 their groups.
+ * members yet, and some of the members who are not on it, each null for none. The latter are in order of their IDs, over all rows of a
+ * list. $2 the list's number and $3 the user, for each who is on one; $4 the lists' numbers, $5 their groups.
  */
 export const COMPARE_LISTS = planEachTime(`
-  SELECT list, json_agg(fresh) FILTER (WHERE fresh IS NOT NULL), json_agg(other ORDER BY other COLLATE "C") FILTER (WHERE other IS NOT NULL)
+  SELECT list, json_agg(fresh) FILTER (WHERE fresh IS NOT NULL),
+    json_agg(other ORDER BY other COLLATE "C") FILTER (WHERE other IS NOT NULL)
   FROM (
     SELECT coalesce(listed.list, members.list) AS list, listed.user_id AS fresh, members.user_id AS other,
       row_number() OVER (
