@@ -35,6 +35,15 @@ describe('PUT /v1/users/<USER_ID>/presence', () => {
     }
   });
 
+  test('PUT /v1/users/<USER_ID>/presence is user_not_found at once for a user whom a batch sets deleted after it creates another one', async () => {
+    const p = await presence();
+    // What is known of the user is cached.
+    await p.set('a', page(1));
+    await p.set('a', page(1));
+    await p.project.seed({ users: [{ id: 'new' }, { id: 'a', status: 'deleted' }] });
+    expectNotFound(await p.put('a', { location: page(1) }), 'user_not_found', 'a');
+  });
+
   test('PUT /v1/users/<USER_ID>/presence in a group that does not exist, or is set deleted, is group_not_found', async () => {
     const p = await presence();
     expectNotFound(await p.put('a', { groupID: 'nowhere', location: page(1) }), 'group_not_found', 'nowhere');
