@@ -14,6 +14,7 @@ import {
   updatesOf,
   withAnnouncer,
 } from './support/scripted-server.ts';
+import { uncaughtErrors } from './support/uncaught.ts';
 
 const A = { page: 'a', part: '1' };
 const B = { page: 'a', part: '2' };
@@ -230,17 +231,9 @@ describe('the updates of an announcement', () => {
   });
 
   test('an onError that throws does not stop the updates', async (context) => {
-    const thrown: unknown[] = [];
+    const thrown = uncaughtErrors(context);
     const script: Script = (request, index) =>
       index === 0 ? request.response.destroy() : respond(request, 200, DONE);
-    const onUncaught = (error: unknown) => thrown.push(error);
-    const others = process.listeners('uncaughtException');
-    process.removeAllListeners('uncaughtException');
-    process.on('uncaughtException', onUncaught);
-    context.after(() => {
-      process.off('uncaughtException', onUncaught);
-      for (const other of others) process.on('uncaughtException', other);
-    });
     await announcing(script, async (announce, server) => {
       const broken = new Error('thrown by onError');
       announce({

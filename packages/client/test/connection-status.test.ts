@@ -8,6 +8,7 @@ import type { RollcallClient } from '../src/index.ts';
 import { errorBody } from './support/scripted-server.ts';
 import { accept, type SocketScript, withScriptedSocket } from './support/scripted-socket.ts';
 import { errorEvent, written } from './support/scripted-streams.ts';
+import { uncaughtErrors } from './support/uncaught.ts';
 
 /** The status, body and headers of a response; a successful one is a stream that stays open. */
 type Answer = readonly [status: number, body: string, headers: OutgoingHttpHeaders];
@@ -308,15 +309,7 @@ describe('the status of a client', () => {
   });
 
   test('a subscriber that throws breaks neither the connection nor other subscribers', async (context) => {
-    const thrown: unknown[] = [];
-    const others = process.listeners('uncaughtException');
-    process.removeAllListeners('uncaughtException');
-    const onUncaught = (error: unknown) => thrown.push(error);
-    process.on('uncaughtException', onUncaught);
-    context.after(() => {
-      process.off('uncaughtException', onUncaught);
-      for (const other of others) process.on('uncaughtException', other);
-    });
+    const thrown = uncaughtErrors(context);
     await withScriptedSocket(
       () => true,
       async ({ client, opened }) => {

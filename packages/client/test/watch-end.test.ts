@@ -5,6 +5,7 @@ import { until } from '../../server/test/support/waiting.ts';
 import { type PresenceWatch, RollcallError } from '../src/index.ts';
 import { errorBody, respond, type Script } from './support/scripted-server.ts';
 import { errorEvent, SOON, stream } from './support/scripted-streams.ts';
+import { uncaughtErrors } from './support/uncaught.ts';
 import { arrived, SNAPSHOT, settling, take, type Watching, watching } from './support/watching.ts';
 
 describe('the end of a watch', () => {
@@ -100,15 +101,7 @@ describe('the end of a watch', () => {
   });
 
   test('an onOpen that throws does not end the watch', async (context) => {
-    const thrown: unknown[] = [];
-    const others = process.listeners('uncaughtException');
-    process.removeAllListeners('uncaughtException');
-    const onUncaught = (error: unknown) => thrown.push(error);
-    process.on('uncaughtException', onUncaught);
-    context.after(() => {
-      process.off('uncaughtException', onUncaught);
-      for (const other of others) process.on('uncaughtException', other);
-    });
+    const thrown = uncaughtErrors(context);
     const broken = new Error('thrown by onOpen');
     const onOpen = () => {
       throw broken;
